@@ -1,0 +1,45 @@
+package wasm
+
+import "time"
+
+// Params say what to run and within which bounds.
+type Params struct {
+	// Entry is the export to call. "run" is () -> i32 and its result is the exit
+	// code; "_start" makes the module a WASI command; any other export is () -> ()
+	// or () -> i32. Empty means "run" when the module has it, else "_start".
+	Entry string
+
+	// State is handed to host functions as Call.State.
+	State any
+
+	Limits Limits
+}
+
+// Limits bound one run.
+type Limits struct {
+	// Fuel is the most units the run may use, host calls included. A metered run
+	// needs it above zero; an unmetered one ignores it.
+	Fuel uint64
+
+	// Slice is how many units pass between two looks at the clock and at the
+	// context. Zero means DefaultSlice. It doesn't change any count.
+	Slice uint64
+
+	// MemoryBytes caps linear memory and tables together. Zero grants none.
+	MemoryBytes uint64
+
+	// StackWords is the call stack's allowance in 8-byte words. Zero means
+	// DefaultStackWords.
+	StackWords uint64
+
+	// Deadline is when the run is ended, by the wall clock. A run is one goroutine,
+	// so it never uses more CPU time than wall time and this bounds both. Zero
+	// means none.
+	Deadline time.Time
+}
+
+// Defaults of Limits.
+const (
+	DefaultSlice      = 1_000_000
+	DefaultStackWords = 1 << 20
+)

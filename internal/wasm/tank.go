@@ -1,0 +1,96 @@
+package wasm
+
+import (
+	"math"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// tank is a run's fuel. The limit is drawn slice by slice into the guest's own
+// counter (the global "joulebox.fuel"), which the metered code counts down; host
+// calls charge the limit directly. At every moment
+//
+//	drawn + charged <= limit    and    used = drawn - remaining + charged
+//
+// so the slice decides how often the engine looks at the clock and nothing else:
+// a run ends at the same unit whatever the slice is.
+type tank struct {
+	limit   uint64 // at most math.MaxInt64
+	slice   uint64
+	drawn   uint64
+	charged uint64
+	spent   bool
+	fuel    api.MutableGlobal // nil without metering
+}
+
+func (t *tank) init(limit, slice uint64, fuel api.MutableGlobal) {
+	*t = tank{limit: min(limit, math.MaxInt64), slice: slice, fuel: fuel}
+	if fuel != nil {
+		t.drawn = min(t.slice, t.limit)
+		fuel.Set(t.drawn)
+	}
+}
+
+// refill is what a tick does: remaining is below zero by the debt of the code
+// that is about to run. It reports false when the limit can't pay that debt.
+func (t *tank) refill(remaining int64) (int64, bool) {
+	left := t.limit - t.charged - t.drawn
+	debt := uint64(-remaining)
+	if debt > left {
+		t.spent = true
+		return remaining, false
+	}
+	n := min(left, debt+t.slice)
+	t.drawn += n
+	return remaining + int64(n), true
+}
+
+// charge takes a host call's units, first from what isn't drawn yet and then
+// back out of the guest's counter. It reports false when that can't pay.
+func (t *tank) charge(units uint64) bool {
+	if t.fuel == nil {
+		t.charged = addSat(t.charged, units)
+		return true
+	}
+	if units > t.limit-t.charged {
+		t.spent = true
+		return false
+	}
+	free := t.limit - t.charged - t.drawn
+	if units > free {
+		back := units - free
+		remaining := int64(t.fuel.Get())
+		if remaining < 0 || uint64(remaining) < back {
+			t.spent = true
+			return false
+		}
+		t.fuel.Set(uint64(remaining) - back)
+		t.drawn -= back
+	}
+	t.charged += units
+	return true
+}
+
+// guest is how many units the guest itself has used.
+func (t *tank) guest() uint64 {
+	if t.fuel == nil {
+		return 0
+	}
+	return t.drawn - t.fuel.Get() // two's complement: the counter may be below zero
+}
+
+// used is what was drawn in all. A run that is out of fuel has used its limit:
+// the code whose cost broke it was never run.
+func (t *tank) used() uint64 {
+	if t.spent {
+		return t.limit
+	}
+	return addSat(t.guest(), t.charged)
+}
+
+func addSat(a, b uint64) uint64 {
+	if s := a + b; s >= a {
+		return s
+	}
+	return math.MaxUint64
+}
