@@ -1,0 +1,42 @@
+package dcbor
+
+import (
+	"encoding/hex"
+	"strconv"
+)
+
+// Show spells one encoded map key for people: text quoted, integers in decimal,
+// anything else in hexadecimal.
+func Show(item []byte) string {
+	h, err := readHead(item, 0)
+	switch {
+	case err != nil:
+	case h.major == textType && h.info != indefinite:
+		return strconv.Quote(string(item[h.size:]))
+	case h.major == uintType:
+		return strconv.FormatUint(h.arg, 10)
+	case h.major == negType && h.arg < 1<<63:
+		return strconv.FormatInt(-1-int64(h.arg), 10)
+	}
+	return "h'" + hex.EncodeToString(item) + "'"
+}
+
+// keys are the encoded keys of a strict map; none for another item.
+func keys(b []byte) (list [][]byte) {
+	h, err := strictHead(b, 0)
+	if err != nil || h.major != mapType {
+		return nil
+	}
+	at := h.size
+	for range h.arg {
+		end, err := checkItem(b, at, 1)
+		if err != nil {
+			return nil
+		}
+		list = append(list, b[at:end])
+		if at, err = checkItem(b, end, 1); err != nil {
+			return nil
+		}
+	}
+	return list
+}
