@@ -1,0 +1,93 @@
+package meter
+
+import (
+	"errors"
+	"math/bits"
+	"time"
+
+	"github.com/joulebox/joulebox"
+)
+
+// Table is the energy model of a host that was not calibrated: constants, and
+// so every figure made from it is an Estimator's (§6.3). All of it is integer
+// arithmetic, so identical runs cost identical microjoules on every machine.
+type Table struct {
+	// PicojoulesPerUnit is the cost of one metered unit: one scalar instruction.
+	PicojoulesPerUnit uint64
+	// UnitsPerVector is what one vector instruction costs, in units.
+	UnitsPerVector uint64
+	// UnitsPerCall is what one host call costs before its bytes.
+	UnitsPerCall uint64
+	// BytesPerUnit is how many bytes moved across the boundary cost one unit.
+	BytesPerUnit uint64
+	// MicrojoulesPerCPUSecond is what a second of CPU time costs, for tiers that
+	// count no instructions and for programs that a unit starts.
+	MicrojoulesPerCPUSecond uint64
+}
+
+// DefaultTable is the one place where the constants stand. Their source: the
+// published figures of a common server processor, the AMD EPYC 7763 (280 W
+// thermal design power, 64 cores, so 4.375 W a core), and 4.4e9 simple
+// WebAssembly instructions a second on one such core, which makes about one
+// nanojoule an instruction. A 128-bit vector instruction is taken as two scalar
+// ones, a host call as one hundred, and a unit moves 16 bytes. They are coarse:
+// expect an error of a factor of two either way.
+func DefaultTable() Table {
+	return Table{
+		PicojoulesPerUnit:       1000,
+		UnitsPerVector:          2,
+		UnitsPerCall:            100,
+		BytesPerUnit:            16,
+		MicrojoulesPerCPUSecond: 4_375_000,
+	}
+}
+
+const picojoulesPerMicrojoule = 1_000_000
+
+var errTooMuch = errors.New("energy: the estimate overflows 64 bits of microjoules")
+
+// Energy is the cost of units, rounded up: work that was done is never free.
+func (t Table) Energy(units uint64) (joulebox.Microjoules, error) {
+	return scale(units, t.PicojoulesPerUnit, picojoulesPerMicrojoule)
+}
+
+// CPUEnergy is the cost of CPU time, rounded up.
+func (t Table) CPUEnergy(d time.Duration) (joulebox.Microjoules, error) {
+	if d <= 0 {
+		return 0, nil
+	}
+	return scale(uint64(d), t.MicrojoulesPerCPUSecond, uint64(time.Second))
+}
+
+// Fuel is the largest number of units whose energy stays within the budget: the
+// energy budget as a limit that is enforced while the unit runs (§5.1).
+func (t Table) Fuel(budget joulebox.Microjoules) uint64 {
+	hi, lo := bits.Mul64(uint64(budget), picojoulesPerMicrojoule)
+	if hi >= t.PicojoulesPerUnit {
+		return 1<<63 - 1
+	}
+	units, _ := bits.Div64(hi, lo, t.PicojoulesPerUnit)
+	return min(units, 1<<63-1)
+}
+
+// scaleDown is floor(n*num/den) in 128 bits.
+func scaleDown(n, num, den uint64) (joulebox.Microjoules, error) {
+	hi, lo := bits.Mul64(n, num)
+	if hi >= den {
+		return 0, errTooMuch
+	}
+	q, _ := bits.Div64(hi, lo, den)
+	return joulebox.Microjoules(q), nil
+}
+
+// scale is ceil(n*num/den) in 128 bits.
+func scale(n, num, den uint64) (joulebox.Microjoules, error) {
+	hi, lo := bits.Mul64(n, num)
+	lo, carry := bits.Add64(lo, den-1, 0)
+	hi += carry
+	if hi >= den {
+		return 0, errTooMuch
+	}
+	q, _ := bits.Div64(hi, lo, den)
+	return joulebox.Microjoules(q), nil
+}
