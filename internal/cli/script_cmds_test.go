@@ -1,0 +1,63 @@
+package cli_test
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Every script begins with empty state and cache folders and the examples at
+// $EX; the units of a script find the host's clock and files nowhere else.
+func setup(env *testscript.Env) error {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EX", examples)
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+	return nil
+}
+
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits":   cmdExits,
+	"unhex":   cmdUnhex,
+	"repeats": cmdRepeats,
+}
+
+// cmdExits is "exits CODE program args...": exec with the exit code checked.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program args...")
+	}
+	want := args[0]
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		var ok bool
+		if got, ok = strings.CutPrefix(err.Error(), "exit status "); !ok {
+			got = err.Error()
+		}
+	}
+	if got != want {
+		ts.Fatalf("exit code: got %s, want %s\n%s", got, want, ts.ReadFile("stderr"))
+	}
+}
+
+// cmdUnhex is "unhex FILE HEX": writes bytes that a script can't hold.
+func cmdUnhex(ts *testscript.TestScript, _ bool, args []string) {
+	b, err := hex.DecodeString(strings.Join(args[1:], ""))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o600))
+}
+
+// cmdRepeats is "repeats FILE COUNT TEXT": writes TEXT over and over.
+func cmdRepeats(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2], n)), 0o600))
+}
