@@ -17,6 +17,9 @@ const (
 	ArmCca TEEKind = "ArmCca"
 )
 
+// Known reports whether k is in the closed set.
+func (k TEEKind) Known() bool { return k == SevSnp || k == Tdx || k == ArmCca }
+
 // TEE sums up a hardware attestation report that the host has verified (§7.6).
 type TEE struct {
 	Kind TEEKind `json:"kind"`
@@ -32,10 +35,10 @@ type TEE struct {
 var measurementDigits = map[TEEKind][]int{SevSnp: {96}, Tdx: {96}, ArmCca: {64, 96, 128}}
 
 func (t *TEE) check() error {
-	digits, known := measurementDigits[t.Kind]
-	if !known {
+	if !t.Kind.Known() {
 		return fmt.Errorf("tee.kind: got %q, want SevSnp, Tdx or ArmCca (§7.6)", t.Kind)
 	}
+	digits := measurementDigits[t.Kind]
 	if !slices.Contains(digits, len(t.Measurement)) || strings.Trim(t.Measurement, "0123456789abcdef") != "" {
 		return fmt.Errorf("tee.measurement: got %q, want lower-case hex of %v digits", t.Measurement, digits)
 	}

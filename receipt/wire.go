@@ -31,7 +31,9 @@ type wireDevice struct {
 	Estimated  uint64  `cbor:"estimated_uj"`
 }
 
-func encode(r *Receipt) ([]byte, error) {
+func encode(r *Receipt) ([]byte, error) { return dcbor.Marshal(wireOf(r)) }
+
+func wireOf(r *Receipt) wireCore {
 	w := wireCore{
 		Tier:     r.tier.String(),
 		Nonce:    r.nonce[:],
@@ -44,7 +46,7 @@ func encode(r *Receipt) ([]byte, error) {
 	for i, e := range r.devices {
 		w.Devices[i] = wireDevice{e.class.String(), e.provenance.String(), optional(e.measured, e.hasMeasure), uint64(e.estimated)}
 	}
-	return dcbor.Marshal(w)
+	return w
 }
 
 func optional(v joulebox.Microjoules, ok bool) *uint64 {
