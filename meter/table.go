@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/toll"
 )
 
 // Table is the energy model of a host that was not calibrated: constants, and
@@ -16,10 +17,8 @@ type Table struct {
 	PicojoulesPerUnit uint64
 	// UnitsPerVector is what one vector instruction costs, in units.
 	UnitsPerVector uint64
-	// UnitsPerCall is what one host call costs before its bytes.
-	UnitsPerCall uint64
-	// BytesPerUnit is how many bytes moved across the boundary cost one unit.
-	BytesPerUnit uint64
+	// Tolls is what host calls cost, in units.
+	Tolls toll.Table
 	// MicrojoulesPerCPUSecond is what a second of CPU time costs, for tiers that
 	// count no instructions and for programs that a unit starts.
 	MicrojoulesPerCPUSecond uint64
@@ -30,14 +29,13 @@ type Table struct {
 // thermal design power, 64 cores, so 4.375 W a core), and 4.4e9 simple
 // WebAssembly instructions a second on one such core, which makes about one
 // nanojoule an instruction. A 128-bit vector instruction is taken as two scalar
-// ones, a host call as one hundred, and a unit moves 16 bytes. They are coarse:
-// expect an error of a factor of two either way.
+// ones; host calls have a table of their own. They are coarse: expect an error of a
+// factor of two either way.
 func DefaultTable() Table {
 	return Table{
 		PicojoulesPerUnit:       1000,
 		UnitsPerVector:          2,
-		UnitsPerCall:            100,
-		BytesPerUnit:            16,
+		Tolls:                   toll.Default(),
 		MicrojoulesPerCPUSecond: 4_375_000,
 	}
 }
