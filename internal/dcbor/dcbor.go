@@ -16,7 +16,7 @@ import (
 )
 
 // MaxDepth is how deep arrays, maps and tags may nest.
-const MaxDepth = 256
+const MaxDepth = 1000
 
 // Error says where an encoding was refused and why.
 type Error struct {
@@ -40,13 +40,13 @@ var (
 		TextMarshaler: cbor.TextMarshalerTextString,
 	}.EncMode())
 	decMode = must(cbor.DecOptions{
-		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-		IndefLength:       cbor.IndefLengthForbidden,
-		TagsMd:            cbor.TagsForbidden,
-		MaxNestedLevels:   MaxDepth,
-		MaxArrayElements:  1<<31 - 1, // bounded by the input: Check refused larger counts
-		MaxMapPairs:       1<<31 - 1,
-		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		IndefLength:      cbor.IndefLengthForbidden,
+		TagsMd:           cbor.TagsForbidden,
+		MaxNestedLevels:  MaxDepth,
+		MaxArrayElements: 1<<31 - 1, // bounded by the input: Check refused larger counts
+		MaxMapPairs:      1<<31 - 1,
+		// Unknown keys are caught by the re-encoding, which can name them.
 		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
 		TextUnmarshaler:   cbor.TextUnmarshalerTextString,
 	}.DecMode())
@@ -82,9 +82,9 @@ func Unmarshal(b []byte, v any) error {
 	if err := decMode.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("cbor: %w", err)
 	}
-	again, err := Marshal(v)
+	again, err := encMode.Marshal(v)
 	if err != nil {
-		return err
+		return fmt.Errorf("cbor: %w", err)
 	}
 	if !bytes.Equal(b, again) {
 		return differ(b, again)

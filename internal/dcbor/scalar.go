@@ -37,7 +37,7 @@ func (c *canonizer) tag(h head, depth int) error {
 func tagContent(tag uint64, content []byte) string {
 	h, _ := readHead(content, 0)
 	switch tag {
-	case 0, 32, 33, 34, 35, 36:
+	case 0, 32, 33, 34, 36:
 		if h.major != textType {
 			return "a text string"
 		}
@@ -50,11 +50,20 @@ func tagContent(tag uint64, content []byte) string {
 			return "a byte string"
 		}
 	case 4, 5:
-		if h.major != arrayType || h.arg != 2 || content[1]>>5 > negType {
+		if h.major != arrayType || h.arg != 2 || !isFraction(content[h.size:]) {
 			return "an array of an integer exponent and an integer mantissa"
 		}
 	}
 	return ""
+}
+
+// isFraction reports whether items begin with an integer exponent and a mantissa
+// that is an integer or a bignum.
+func isFraction(items []byte) bool {
+	exponent, _ := readHead(items, 0)
+	mantissa, _ := readHead(items, exponent.size)
+	bignum := mantissa.major == tagType && (mantissa.arg == tagPositive || mantissa.arg == tagNegative)
+	return exponent.major <= negType && (mantissa.major <= negType || bignum)
 }
 
 // appendBignum appends the number whose magnitude is the byte string content:

@@ -20,23 +20,3 @@ func Show(item []byte) string {
 	}
 	return "h'" + hex.EncodeToString(item) + "'"
 }
-
-// keys are the encoded keys of a strict map; none for another item.
-func keys(b []byte) (list [][]byte) {
-	h, err := strictHead(b, 0)
-	if err != nil || h.major != mapType {
-		return nil
-	}
-	at := h.size
-	for range h.arg {
-		end, err := checkItem(b, at, 1)
-		if err != nil {
-			return nil
-		}
-		list = append(list, b[at:end])
-		if at, err = checkItem(b, end, 1); err != nil {
-			return nil
-		}
-	}
-	return list
-}

@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "line %d, column %d: ", e.Line, e.Column)
 	}
 	if e.Pointer != "" {
-		b.WriteString(clip([]byte(e.Pointer)) + ": ")
+		b.WriteString(e.Pointer + ": ")
 	}
 	return b.String() + e.Msg
 }
@@ -52,14 +52,17 @@ func syntaxError(src []byte, err error) error {
 	d := jsontext.NewDecoder(bytes.NewReader(src))
 	_, found := d.ReadValue()
 	if found == nil {
-		_, found = d.ReadToken()
-	}
-	if found == nil || found == io.EOF && len(bytes.TrimSpace(src)) > 0 {
-		found = err
+		rest := bytes.TrimLeft(src[d.InputOffset():], " \t\r\n")
+		return newError(src, len(src)-len(rest), "", "something follows the value; want one value and nothing after it")
 	}
 	at, ok := errors.AsType[*jsontext.SyntacticError](found)
-	if !ok || errors.Is(found, io.ErrUnexpectedEOF) {
+	switch {
+	case found == io.EOF:
+		return newError(src, len(src), "", "the text is empty; want one value")
+	case errors.Is(found, io.ErrUnexpectedEOF):
 		return newError(src, len(src), "", "the text ends in the middle of a value; is it cut short?")
+	case !ok:
+		return newError(src, 0, "", err.Error())
 	}
 	offset := int(at.ByteOffset)
 	pointer := string(at.JSONPointer)
@@ -79,6 +82,8 @@ func hint(src []byte, offset int) string {
 		return "; JSON has no comments"
 	case '\'':
 		return "; strings and names take double quotes"
+	case '\\':
+		return "; an escaped surrogate needs its other half right behind it, high before low"
 	case ']', '}':
 		if before := bytes.TrimRight(src[:offset], " \t\r\n"); bytes.HasSuffix(before, []byte{','}) {
 			return "; remove the comma before it"
@@ -129,11 +134,17 @@ func tokenStart(src []byte, offset int) int {
 	return len(src) - len(bytes.TrimLeft(src[offset:], " \t\r\n,:"))
 }
 
-// fromUnmarshal places what json.Unmarshal found in a text that Strict accepted.
-func fromUnmarshal(src []byte, err error) error {
+// fromUnmarshal places what json.Unmarshal found in the canonical form of src: it
+// reads src itself once more, into a fresh value, for the position.
+func fromUnmarshal(src []byte, v any, err error) error {
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Pointer {
+		if again := json.Unmarshal(src, reflect.New(t.Elem()).Interface(), json.RejectUnknownMembers(true)); again != nil {
+			err = again
+		}
+	}
 	at, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
-		return err
+		return fmt.Errorf("json: %w", err)
 	}
 	pointer := string(at.JSONPointer)
 	return newError(src, tokenStart(src, int(at.ByteOffset)), pointer, semantic(at))
@@ -142,18 +153,23 @@ func fromUnmarshal(src []byte, err error) error {
 // fromMarshal says which member of a Go value has no JSON form.
 func fromMarshal(err error) error {
 	at, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
-		return fmt.Errorf("json: %w", err)
+	if ok {
+		return &Error{Pointer: string(at.JSONPointer), Offset: -1, Msg: semantic(at)}
 	}
-	return &Error{Pointer: string(at.JSONPointer), Offset: -1, Msg: semantic(at)}
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return &Error{Pointer: string(bad.JSONPointer), Offset: -1, Msg: bad.Err.Error()}
+	}
+	return fmt.Errorf("json: %w", err)
 }
 
 func semantic(at *json.SemanticError) string {
 	switch {
 	case errors.Is(at.Err, json.ErrUnknownName):
 		return fmt.Sprintf("unknown member %q; remove it or correct its spelling (case matters)", at.JSONPointer.LastToken())
-	case at.Err != nil && at.JSONKind == 0:
+	case at.JSONKind == 0 && at.Err != nil:
 		return at.Err.Error()
+	case at.JSONKind == 0:
+		return fmt.Sprintf("a Go %v has no form in JSON", at.GoType)
 	case at.Err != nil:
 		return fmt.Sprintf("%v; want %s", at.Err, wanted(at.GoType))
 	}

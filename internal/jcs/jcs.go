@@ -57,8 +57,9 @@ func Unmarshal(src []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(src, v, json.RejectUnknownMembers(true)); err != nil {
-		return fromUnmarshal(src, err)
+	// From the canonical text, so that a member kept as raw text is canonical too.
+	if err := json.Unmarshal(want, v, json.RejectUnknownMembers(true)); err != nil {
+		return fromUnmarshal(src, v, err)
 	}
 	got, err := Marshal(v)
 	if err != nil {

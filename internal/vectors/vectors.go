@@ -6,7 +6,9 @@ package vectors
 import (
 	"encoding/hex"
 	"encoding/json/v2"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"testing"
 )
@@ -74,6 +76,37 @@ func AtLeast(t testing.TB, what string, got, want int) {
 		t.Errorf("vectors: judged %d %s, want at least %d", got, what, want)
 	}
 	t.Logf("judged %d %s", got, what)
+}
+
+// Covered fails a test when a file of a group matches no pattern of path.Match,
+// so that a file added to the group is noticed by the tests that should judge
+// it, and when a pattern matches nothing. Notes and manifests are left out.
+func Covered(t testing.TB, group string, patterns ...string) {
+	t.Helper()
+	root, used := Dir(t, group), map[string]bool{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || name == "NOTE.md" || name == "MANIFEST.json" {
+			return err
+		}
+		for _, p := range patterns {
+			if ok, err := path.Match(p, name); err != nil {
+				return err
+			} else if ok {
+				used[p] = true
+				return nil
+			}
+		}
+		t.Errorf("vectors: no test judges %s/%s", group, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("vectors: %v", err)
+	}
+	for _, p := range patterns {
+		if !used[p] {
+			t.Errorf("vectors: no file of %s matches %s", group, p)
+		}
+	}
 }
 
 func isDir(path string) bool {
