@@ -1,0 +1,52 @@
+package rewrite
+
+// Limits bound what a module may ask of whoever compiles and instantiates it.
+// They are part of what a host admits, never of what a run costs.
+type Limits struct {
+	ModuleBytes     int // whole module
+	Types           int // function types
+	Params, Results int // of one function type
+	Imports         int
+	Functions       int // imported ones not counted
+	BodyBytes       int // code of one function
+	Locals          int // of one function, parameters counted
+	Nesting         int // blocks inside of blocks
+	BrTable         int // labels of one br_table
+	LabelValues     int // values carried by all labels of one function
+	LocalJoins      int // locals times blocks of one function
+	Tables          int
+	TableEntries    int // over all tables at the start, and over all element segments
+	Globals         int
+	Exports         int
+	ElementSegments int
+	DataSegments    int
+	ChainWords      int // stack of the deepest chain of calls without recursion
+}
+
+// DefaultLimits are wide enough for the largest programs seen (a CPython of
+// 26 MB, with 11,000 functions, one of which is 130 kB and has 1,600 blocks) and
+// narrow enough that a compiler's time and memory stay in proportion to the
+// module's size: nothing is squared that a stranger chooses.
+func DefaultLimits() Limits {
+	return Limits{
+		ModuleBytes:     64 << 20,
+		Types:           1 << 16,
+		Params:          1000,
+		Results:         1000,
+		Imports:         1 << 14,
+		Functions:       1 << 17,
+		BodyBytes:       2 << 20,
+		Locals:          1 << 16,
+		Nesting:         1 << 12,
+		BrTable:         1 << 16,
+		LabelValues:     1 << 18,
+		LocalJoins:      1 << 24,
+		Tables:          64,
+		TableEntries:    1 << 20,
+		Globals:         1 << 14,
+		Exports:         1 << 16,
+		ElementSegments: 1 << 16,
+		DataSegments:    1 << 16,
+		ChainWords:      1 << 18,
+	}
+}
