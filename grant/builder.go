@@ -10,14 +10,15 @@ import (
 // Builder makes a Set from command line flags. Each method takes what one flag
 // holds; its error names the flag. The zero Builder grants nothing.
 type Builder struct {
-	set Set
-	kv  string // the direction that was chosen, as in "rw"
-	all bool   // kv without a prefix was asked for
+	set    Set
+	kv     string // the direction that was chosen, as in "rw"
+	all    bool   // kv without a prefix was asked for
+	maxSet bool   // process.max_processes was stated
 }
 
 // NewBuilder starts from grants that were read from a file; flags add to them.
 func NewBuilder(from Set) *Builder {
-	b := &Builder{set: from.clone()}
+	b := &Builder{set: from.clone(), maxSet: from.Process.Exec}
 	if from.KV.Read || from.KV.Write {
 		b.kv, b.all = kvText(from.KV), len(from.KV.Prefixes) == 0
 	}
@@ -26,13 +27,7 @@ func NewBuilder(from Set) *Builder {
 
 // Build normalizes, fills budgets that weren't set, and validates.
 func (b *Builder) Build(defaults Compute) (Set, error) {
-	s := b.set.clone()
-	s.normalize()
-	s.Compute = s.Compute.or(defaults)
-	if err := s.Validate(); err != nil {
-		return Set{}, err
-	}
-	return s, nil
+	return b.set.clone().finish(defaults, b.maxSet)
 }
 
 func flagError(flag string, err error) error {

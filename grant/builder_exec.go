@@ -39,7 +39,7 @@ func (b *Builder) DenyHash(id string) error {
 }
 
 // MaxProcesses bounds how many spawned processes there are at once.
-func (b *Builder) MaxProcesses(n uint32) { b.set.Process.MaxProcesses = n }
+func (b *Builder) MaxProcesses(n uint32) { b.set.Process.MaxProcesses, b.maxSet = n, true }
 
 // Browse grants navigation to an origin (§5.6).
 func (b *Builder) Browse(origin string) error {

@@ -31,7 +31,7 @@ func (r *reader) set(root *node) Set {
 			"programs":      r.texts(&s.Process.Programs, one(normalGlob)),
 			"allow_hashes":  r.hashes(&s.Process.AllowHashes),
 			"deny_hashes":   r.hashes(&s.Process.DenyHashes),
-			"max_processes": r.uint32(&s.Process.MaxProcesses),
+			"max_processes": r.maxProcesses(&s.Process.MaxProcesses),
 		}),
 		"browser": object(map[string]member{
 			"enabled":  r.flag(&s.Browser.Enabled),
@@ -79,6 +79,14 @@ func (r *reader) devices(to *[]joulebox.DeviceClass) member {
 		}
 		*to = append(*to, c)
 	})
+}
+
+func (r *reader) maxProcesses(to *uint32) member {
+	m := r.uint32(to)
+	return member{read: func(n *node, field string) {
+		r.maxSet = true
+		m.read(n, field)
+	}}
 }
 
 // prefixes are base64url; a person may write {text: "user/"} instead.

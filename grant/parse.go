@@ -53,10 +53,22 @@ func ParseHuman(src []byte, defaults Compute) (Set, error) {
 	}
 	r := reader{human: true}
 	s := r.set(root)
-	s.normalize()
-	s.Compute = s.Compute.or(defaults)
 	if err := r.errs.err(); err != nil {
 		return Set{}, err
+	}
+	return s.finish(defaults, r.maxSet)
+}
+
+// DefaultProcesses is how many spawned processes there may be at once where a
+// person granted exec and left max_processes out.
+const DefaultProcesses = 16
+
+// finish makes of a person's grants what is hashed.
+func (s Set) finish(defaults Compute, maxSet bool) (Set, error) {
+	s.normalize()
+	s.Compute = s.Compute.or(defaults)
+	if s.Process.Exec && !maxSet {
+		s.Process.MaxProcesses = DefaultProcesses
 	}
 	if err := s.Validate(); err != nil {
 		return Set{}, err

@@ -13,6 +13,8 @@ import (
 type reader struct {
 	human bool
 	errs  Errors
+	// maxSet tells process.max_processes 0 from one that was left out.
+	maxSet bool
 }
 
 // member is one member of an object: how to read it, and whether the signed
