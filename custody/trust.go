@@ -1,0 +1,218 @@
+package custody
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/disk"
+	"github.com/joulebox/joulebox/internal/sig"
+)
+
+// TrustedKey is a public key that someone decided to believe, and a name for it.
+type TrustedKey struct {
+	Name   string
+	Public ed25519.PublicKey
+}
+
+// HostID is the id of the host that has the key.
+func (t TrustedKey) HostID() joulebox.ID { return HostID(t.Public) }
+
+// Trust is the list of pinned public keys. A signature proves nothing but that
+// some key made it; whose it is, only such a list can say (§7.3). One value is
+// for one goroutine; any number of processes may change the file. It is text:
+//
+//	joulebox-trust 1
+//	<64 hex digits> <name>
+type Trust struct {
+	fs   disk.FS
+	path string
+	keys []TrustedKey
+}
+
+const (
+	trustHeader  = "joulebox-trust 1\n"
+	maxTrustFile = 1 << 20
+)
+
+var trustName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+
+// OpenTrust reads the list at path, or the one of the state folder if path is
+// empty. A list that isn't there is empty.
+func OpenTrust(path string) (*Trust, error) {
+	if path == "" {
+		state, err := StateDir()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(state, "trusted-keys")
+	}
+	t := &Trust{fs: disk.OS, path: path}
+	return t, t.load()
+}
+
+func (t *Trust) load() error {
+	text, err := t.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		t.keys = nil
+		return nil
+	}
+	if err == nil {
+		t.keys, err = parseTrust(text)
+	}
+	if err != nil {
+		return fmt.Errorf("custody: trusted keys %s: %w", t.path, err)
+	}
+	return nil
+}
+
+// read refuses a list that others could have added to.
+func (t *Trust) read() ([]byte, error) {
+	f, err := t.fs.Open(t.path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if s.Owner != os.Geteuid() && s.Owner != 0 {
+		return nil, fmt.Errorf("got owner %d, want ourselves or root", s.Owner)
+	}
+	if s.Mode.Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("got mode %04o, and others may write it: look through it, then `chmod 600 %s`", s.Mode.Perm(), t.path)
+	}
+	return disk.ReadFile(f, t.path, maxTrustFile)
+}
+
+// parseTrust reads what encodeTrust writes and nothing else.
+func parseTrust(text []byte) ([]TrustedKey, error) {
+	body, ok := bytes.CutPrefix(text, []byte(trustHeader))
+	if !ok {
+		return nil, fmt.Errorf("line 1: want %q", strings.TrimSpace(trustHeader))
+	}
+	var keys []TrustedKey
+	line := 1
+	for text := range strings.Lines(string(body)) {
+		line++
+		key, name, ok := strings.Cut(text, " ")
+		name, ended := strings.CutSuffix(name, "\n")
+		if !ok || !ended {
+			return nil, fmt.Errorf("line %d: want a public key in hex, a space, a name and a newline", line)
+		}
+		public, err := ParsePublic(key)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if keys, err = withKey(keys, TrustedKey{name, public}); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	return keys, nil
+}
+
+func encodeTrust(keys []TrustedKey) []byte {
+	text := []byte(trustHeader)
+	for _, k := range keys {
+		text = fmt.Appendf(text, "%x %s\n", []byte(k.Public), k.Name)
+	}
+	return text
+}
+
+func withKey(keys []TrustedKey, add TrustedKey) ([]TrustedKey, error) {
+	if !trustName.MatchString(add.Name) {
+		return nil, fmt.Errorf("name: got %q, want letters, digits and . _ @ - beginning with a letter or digit, at most 64", add.Name)
+	}
+	for _, k := range keys {
+		if k.Name == add.Name {
+			return nil, fmt.Errorf("name: %q is there already: remove it first", add.Name)
+		}
+		if k.Public.Equal(add.Public) {
+			return nil, fmt.Errorf("key: %x is there already, as %q", []byte(add.Public), k.Name)
+		}
+	}
+	return append(keys, add), nil
+}
+
+// ParsePublic reads a public key as 64 lower-case hex digits.
+func ParsePublic(text string) (ed25519.PublicKey, error) {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != ed25519.PublicKeySize || strings.ToLower(text) != text {
+		return nil, fmt.Errorf("public key: got %.80q, want 64 lower-case hex digits", text)
+	}
+	return raw, sig.CheckPublic(raw)
+}
+
+// Keys lists the trusted keys in the order they were added.
+func (t *Trust) Keys() []TrustedKey { return slices.Clone(t.keys) }
+
+// Lookup finds a trusted key.
+func (t *Trust) Lookup(public ed25519.PublicKey) (TrustedKey, bool) {
+	i := slices.IndexFunc(t.keys, func(k TrustedKey) bool { return k.Public.Equal(public) })
+	if i < 0 {
+		return TrustedKey{}, false
+	}
+	return t.keys[i], true
+}
+
+// Add trusts a key under a name, durably. Neither may be there already.
+func (t *Trust) Add(name string, public ed25519.PublicKey) error {
+	if err := sig.CheckPublic(public); err != nil {
+		return err
+	}
+	return t.update(func(keys []TrustedKey) ([]TrustedKey, error) {
+		return withKey(keys, TrustedKey{name, slices.Clone(public)})
+	})
+}
+
+// Remove no longer trusts the key with a name, durably.
+func (t *Trust) Remove(name string) error {
+	return t.update(func(keys []TrustedKey) ([]TrustedKey, error) {
+		i := slices.IndexFunc(keys, func(k TrustedKey) bool { return k.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("custody: trusted keys: got %q, want one of the names there", name)
+		}
+		return slices.Delete(keys, i, i+1), nil
+	})
+}
+
+// update changes the list as it is on disk now, so that two processes that add
+// a key both keep theirs.
+func (t *Trust) update(change func([]TrustedKey) ([]TrustedKey, error)) error {
+	if err := disk.MakeDirs(t.fs, filepath.Dir(t.path)); err != nil {
+		return err
+	}
+	lock, err := t.fs.Open(t.path+".lock", os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if err := lock.Lock(ctx, disk.Exclusive); err != nil {
+		return err
+	}
+	if err := t.load(); err != nil {
+		return err
+	}
+	keys, err := change(slices.Clone(t.keys))
+	if err != nil {
+		return err
+	}
+	if err := disk.Replace(t.fs, t.path, t.path+".new", encodeTrust(keys)); err != nil {
+		return err
+	}
+	t.keys = keys
+	return nil
+}
