@@ -7,33 +7,40 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/joulebox/joulebox/grant"
 )
+
+// defaultBudgets are what a run gets when nobody says otherwise. They are
+// written into the descriptor like any other budget: nothing is unlimited.
+var defaultBudgets = grant.Compute{
+	EnergyBudgetUJ: 1_000_000_000, // 1 kJ
+	CPUTimeMS:      60_000,
+	MemoryBytes:    256 << 20,
+}
 
 // grantFlags are the grants as people type them. They add to what a --grants
 // file holds, and a budget given as a flag replaces the file's.
 type grantFlags struct {
-	file                string
-	read, write, delete []string
-	net                 []string
-	kv                  []string
-	log, clock, random  bool
-	simd                bool
-	iops                uint64
-	rate                string
-	timeout             string
-	memory              string
-	energy              string
-	mounts              []string
-	trusted, sensitive  bool
+	file                     string
+	read, write, delete      []string
+	net, kv                  []string
+	log, clock, random, simd bool
+	iops                     uint64
+	rate                     string
+	timeout, memory, energy  string
+	set                      *pflag.FlagSet // to tell zero from unset
+	trusted, sensitive       bool
+	challenge                string
 }
 
 func (g *grantFlags) register(f *pflag.FlagSet) {
+	g.set = f
 	f.StringArrayVar(&g.read, "read", nil, "let the unit read `PATH` and all below it, or a glob")
-	f.StringArrayVar(&g.write, "write", nil, "let the unit write `PATH` and all below it, or a glob")
+	f.StringArrayVar(&g.write, "write", nil, "let the unit write `PATH` and all below it, or a glob; write alone can't read")
 	f.StringArrayVar(&g.delete, "delete", nil, "let the unit delete `PATH` and all below it, or a glob")
-	f.StringArrayVar(&g.mounts, "mount", nil, "show the host's directory as another path inside: `HOST:GUEST`; grants speak of the path inside")
-	f.StringSliceVar(&g.net, "net", nil, "let the unit connect to `HOST:PORT`")
-	f.StringArrayVar(&g.kv, "kv", nil, "let the unit use the key-value store: `r|w|rw[:PREFIX]`, rw and every key by default")
+	f.StringSliceVar(&g.net, "net", nil, "let the unit connect to `HOST:PORT`, or to a preset such as "+strings.Join(grant.PresetNames(), ", "))
+	f.StringArrayVar(&g.kv, "kv", nil, "let the unit use the key-value store: `r|w|rw[:PREFIX]`, rw and every key when nothing is said")
 	f.Lookup("kv").NoOptDefVal = "rw"
 	f.BoolVar(&g.log, "log", false, "let the unit write log lines to the host")
 	f.BoolVar(&g.clock, "clock", false, "let the unit read the time; without it every clock reads a constant")
@@ -42,93 +49,99 @@ func (g *grantFlags) register(f *pflag.FlagSet) {
 	f.Uint64Var(&g.iops, "max-iops", 0, "bound storage operations a second to `N`")
 	f.StringVar(&g.rate, "max-read-bps", "", "bound bytes read a second to `SIZE`, like 10MiB")
 	f.StringVar(&g.timeout, "timeout", "", "end the unit after `DURATION` of wall or CPU time, like 30s")
-	f.StringVar(&g.memory, "memory", "", "cap the unit's memory to `SIZE`, like 64MiB")
+	f.StringVar(&g.memory, "memory", "", "cap the unit's memory at `SIZE`, like 64MiB")
 	f.StringVar(&g.energy, "energy", "", "end the unit after `JOULES`, like 5J, 500mJ or 5000000uJ")
 	f.StringVar(&g.file, "grants", "", "read grants from a JSON or YAML `FILE`; flags add to them")
+	f.StringVar(&g.challenge, "challenge", "", "bind a relying party's freshness value `C` into the unit: base64url, or hex: and hex digits, of 8 to 64 bytes")
 	f.BoolVar(&g.trusted, "trusted", false, "say that you trust the program: it may then run at a lower tier")
 	f.BoolVar(&g.sensitive, "sensitive", false, "say that neighbours must not observe the unit through shared devices")
 }
 
-// pathGlobs turns what follows --read and its like into globs. A plain path
-// grants itself and all below it, whether it is a directory or not: what a grant
-// means must not depend on what happens to be on this disk.
-func pathGlobs(paths []string) (globs []string, err error) {
-	for _, p := range paths {
-		if p == "" {
-			return nil, fmt.Errorf("a path to grant is empty")
-		}
-		if isGlob(p) {
-			globs = append(globs, p)
-			continue
-		}
-		abs, err := filepath.Abs(p)
+// grants is the set that file and flags make together.
+func (g *grantFlags) grants() (grant.Set, error) {
+	var from grant.Set
+	if g.file != "" {
+		src, err := os.ReadFile(g.file)
 		if err != nil {
-			return nil, err
+			return from, fmt.Errorf("--grants: %w", err)
 		}
-		globs = append(globs, abs, strings.TrimSuffix(abs, "/")+"/**")
+		if from, err = grant.ParseHuman(src, defaultBudgets); err != nil {
+			return from, fmt.Errorf("%s: %w", g.file, err)
+		}
 	}
-	return globs, nil
+	b := grant.NewBuilder(from)
+	if err := g.addTo(b); err != nil {
+		return grant.Set{}, err
+	}
+	return b.Build(defaultBudgets)
 }
 
-func isGlob(p string) bool { return strings.Contains(p, "*") }
+func (g *grantFlags) addTo(b *grant.Builder) error {
+	for _, l := range []struct {
+		values []string
+		add    func(string) error
+	}{
+		{absolute(g.read), b.Read}, {absolute(g.write), b.Write}, {absolute(g.delete), b.Delete}, {g.net, b.Net}, {g.kv, b.KV},
+		{given(g.timeout), b.Timeout}, {given(g.memory), b.Memory}, {given(g.energy), b.Energy}, {given(strings.TrimSuffix(g.rate, "/s")), b.MaxReadBPS},
+	} {
+		for _, v := range l.values {
+			if err := l.add(v); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range []struct {
+		on  bool
+		add func()
+	}{{g.log, b.Log}, {g.clock, b.Clock}, {g.random, b.Random}, {g.simd, b.SIMD}} {
+		if s.on {
+			s.add()
+		}
+	}
+	if g.set.Changed("max-iops") {
+		b.MaxIOPS(g.iops)
+	}
+	return nil
+}
+
+func given(v string) []string {
+	if v == "" {
+		return nil
+	}
+	return []string{v}
+}
+
+// absolute makes paths that people type relative to where they are. Grants
+// themselves know no current directory.
+func absolute(paths []string) []string {
+	wd, err := os.Getwd()
+	list := make([]string, len(paths))
+	for i, p := range paths {
+		list[i] = p
+		if err == nil && p != "" && p != "**" && !strings.HasPrefix(p, "/") {
+			list[i] = filepath.Join(wd, p)
+		}
+	}
+	return list
+}
 
 // mount is one directory of the host under the path that the unit sees.
 type mount struct{ host, guest string }
 
 func parseMounts(texts []string) (mounts []mount, err error) {
 	for _, t := range texts {
-		host, guest, ok := cutLast(t, ":")
-		if !ok || host == "" || !filepath.IsAbs(guest) {
-			return nil, fmt.Errorf("mount: got %q, want HOST:GUEST with an absolute guest path, like ./data:/data", t)
+		i := strings.LastIndex(t, ":")
+		if i <= 0 || !filepath.IsAbs(t[i+1:]) {
+			return nil, fmt.Errorf("--mount: got %q, want HOST:GUEST with an absolute guest path, like ./data:/data", t)
 		}
-		host, err = filepath.Abs(host)
+		host, err := filepath.Abs(t[:i])
 		if err != nil {
 			return nil, err
 		}
 		if _, err := os.Stat(host); err != nil {
-			return nil, fmt.Errorf("mount: %w", err)
+			return nil, fmt.Errorf("--mount: %w", err)
 		}
-		mounts = append(mounts, mount{host, filepath.Clean(guest)})
+		mounts = append(mounts, mount{host, filepath.Clean(t[i+1:])})
 	}
 	return mounts, nil
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// kvGrant is what the --kv flags say together.
-type kvGrant struct {
-	read, write bool
-	prefixes    [][]byte
-}
-
-// parseKV reads each "r|w|rw[:PREFIX]". There is one list of prefixes for both
-// directions (§5.4), so a flag without a prefix grants every key.
-func parseKV(texts []string) (kv kvGrant, err error) {
-	every := false
-	for _, t := range texts {
-		mode, prefix, narrowed := strings.Cut(t, ":")
-		switch mode {
-		case "r":
-			kv.read = true
-		case "w":
-			kv.write = true
-		case "rw":
-			kv.read, kv.write = true, true
-		default:
-			return kv, fmt.Errorf("kv: got %q, want r, w or rw, and a prefix after a colon if not every key is meant, like --kv=rw:user/", t)
-		}
-		if narrowed {
-			kv.prefixes = append(kv.prefixes, []byte(prefix))
-		}
-		every = every || !narrowed
-	}
-	if every {
-		kv.prefixes = nil
-	}
-	return kv, nil
 }

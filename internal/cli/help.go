@@ -19,6 +19,7 @@ when a check failed, 2 on a usage error, and 3 when a bundle is genuine but
 something that trust needs is missing, such as a trusted key. Every other command
 exits with 0, with 1 when it failed, or with 2 on a usage error.`
 
-const filesHelp = `$XDG_STATE_HOME/joulebox (~/.local/state/joulebox) holds the signing key, its
-sequence numbers and the records of all runs; $XDG_CACHE_HOME/joulebox
-(~/.cache/joulebox) holds compiled modules and may be removed at any time.`
+const filesHelp = `$JOULEBOX_STATE, else $XDG_STATE_HOME/joulebox, else ~/.local/state/joulebox, holds
+the signing key with its sequence numbers, the trusted keys and the records of all
+runs. $XDG_CACHE_HOME/joulebox, else ~/.cache/joulebox, holds compiled modules and
+may be removed at any time.`

@@ -61,12 +61,14 @@ type console struct {
 	in       io.Reader
 	out, err io.Writer
 	color    bool // standard error is a terminal that wants colour
+	colorOut bool // standard output is one
 	live     bool // standard error is a terminal, so progress may come and go
 }
 
 func newConsole(in, out, err *os.File) *console {
-	tty := isTerminal(err)
-	return &console{in: in, out: out, err: err, live: tty, color: tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
+	live := isTerminal(err)
+	return &console{in: in, out: out, err: err, live: live, color: live && !plain, colorOut: !plain && isTerminal(out)}
 }
 
 // errorf prints one error, and its hint on a line of its own.

@@ -35,7 +35,7 @@ func newRoot(c *console) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newID(c), newCanon(c), newVersion(c), newCompletion(c), newMan(c),
+		newExplain(c), newVerify(c), newGrants(c), newKey(c), newID(c), newCanon(c), newVersion(c), newCompletion(c), newMan(c),
 	)
 	return root
 }

@@ -16,8 +16,12 @@ const (
 	dim   style = "2"
 )
 
-func (c *console) paint(s style, text string) string {
-	if !c.color {
+// paint is for standard error, paintOut for standard output.
+func (c *console) paint(s style, text string) string    { return painted(c.color, s, text) }
+func (c *console) paintOut(s style, text string) string { return painted(c.colorOut, s, text) }
+
+func painted(on bool, s style, text string) string {
+	if !on {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
