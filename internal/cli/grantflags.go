@@ -31,7 +31,6 @@ type grantFlags struct {
 	timeout, memory, energy  string
 	set                      *pflag.FlagSet // to tell zero from unset
 	trusted, sensitive       bool
-	challenge                string
 }
 
 func (g *grantFlags) register(f *pflag.FlagSet) {
@@ -52,7 +51,6 @@ func (g *grantFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&g.memory, "memory", "", "cap the unit's memory at `SIZE`, like 64MiB")
 	f.StringVar(&g.energy, "energy", "", "end the unit after `JOULES`, like 5J, 500mJ or 5000000uJ")
 	f.StringVar(&g.file, "grants", "", "read grants from a JSON or YAML `FILE`; flags add to them")
-	f.StringVar(&g.challenge, "challenge", "", "bind a relying party's freshness value `C` into the unit: base64url, or hex: and hex digits, of 8 to 64 bytes")
 	f.BoolVar(&g.trusted, "trusted", false, "say that you trust the program: it may then run at a lower tier")
 	f.BoolVar(&g.sensitive, "sensitive", false, "say that neighbours must not observe the unit through shared devices")
 }

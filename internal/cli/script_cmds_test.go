@@ -18,6 +18,7 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EX", examples)
+	env.Setenv("STATE", filepath.Join(env.WorkDir, ".state", "joulebox"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 	return nil
@@ -27,6 +28,18 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":   cmdExits,
 	"unhex":   cmdUnhex,
 	"repeats": cmdRepeats,
+	"grep-id": cmdGrepID,
+}
+
+// cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
+func cmdGrepID(ts *testscript.TestScript, neg bool, args []string) {
+	id := strings.TrimSpace(ts.ReadFile(args[1]))
+	if !strings.HasPrefix(id, "b3:") {
+		ts.Fatalf("%s holds no id: %q", args[1], id)
+	}
+	if found := strings.Contains(ts.ReadFile(args[0]), id); found == neg {
+		ts.Fatalf("%s in %s: got %v, want %v", id, args[0], found, !neg)
+	}
 }
 
 // cmdExits is "exits CODE program args...": exec with the exit code checked.
