@@ -4,11 +4,9 @@ import (
 	"encoding/json/jsontext"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/unit"
 )
@@ -52,32 +50,30 @@ func (g *grantFlags) placement() (p unit.Placement) {
 	return p
 }
 
-// explained is what explain shows.
+// explained is what explain shows: the explanation, and the grants themselves.
 type explained struct {
-	Tier     joulebox.Tier          `json:"tier"`
-	Name     string                 `json:"tier_name"`
-	Reasons  []grant.Reason         `json:"reasons"`
-	Devices  []joulebox.DeviceClass `json:"devices"`
-	Budgets  []string               `json:"budgets"`
-	Access   []access               `json:"access"`
-	GrantsID joulebox.ID            `json:"grants_id"`
-	Grants   jsontext.Value         `json:"grants"`
+	grant.Explanation
+	Grants jsontext.Value `json:"grants"`
 }
 
-func explain(set grant.Set, p unit.Placement) (explained, error) {
-	canonical, err := set.Canonical()
-	if err != nil {
-		return explained{}, err
+func explain(set grant.Set, p unit.Placement) (e explained, err error) {
+	if e.Grants, err = set.Canonical(); err != nil {
+		return e, err
 	}
-	tier, reasons := grant.RequiredTier(grant.Request{Grants: set, Trusted: p.Trusted, Sensitive: p.IsSensitive(), Limits: hostCeilings()})
-	return explained{
-		Tier: tier, Name: tier.Name(), Reasons: reasons, Devices: set.Compute.Devices, Budgets: budgets(set),
-		Access: accesses(set), GrantsID: joulebox.Sum(canonical), Grants: canonical,
-	}, nil
+	e.Explanation, err = grant.Explain(tierRequest(set, p))
+	return e, err
+}
+
+// tierRequest is a one-shot run's: a WASM module on a host of one tenant.
+func tierRequest(set grant.Set, p unit.Placement) grant.Request {
+	return grant.Request{
+		Grants: set, Trusted: p.Trusted, Sensitive: p.IsSensitive(), Boundary: p.Boundary, Passthrough: p.Passthrough,
+		Confidential: p.Confidential, Locality: p.Locality != nil, Limits: hostCeilings(),
+	}
 }
 
 func (c *console) showExplained(e explained) {
-	fmt.Fprintf(c.out, "tier     %s (%s)\n", e.Tier, e.Name)
+	fmt.Fprintf(c.out, "tier     %s (%s)\n", e.Tier, e.TierName)
 	for _, r := range e.Reasons {
 		mark := "also"
 		if r.Tier == e.Tier {
@@ -85,34 +81,17 @@ func (c *console) showExplained(e explained) {
 		}
 		fmt.Fprintf(c.out, "         %s %s: %s\n", mark, r.Tier, r.Text)
 	}
-	devices := make([]string, len(e.Devices))
-	for i, d := range e.Devices {
-		devices[i] = d.String()
+	showLines(c.out, "granted", e.Granted)
+	showLines(c.out, "denied", e.Denied)
+	for _, n := range e.Notes {
+		fmt.Fprintf(c.out, "note     %s\n", n)
 	}
-	fmt.Fprintf(c.out, "devices  %s\n", strings.Join(devices, ", "))
-	fmt.Fprintf(c.out, "budgets  %s\n", strings.Join(e.Budgets, "; "))
-	showAccess(c.out, "granted", e.Access, true)
-	showAccess(c.out, "denied ", e.Access, false)
 	fmt.Fprintf(c.out, "grants   %s\n", e.GrantsID)
 }
 
-func showAccess(w io.Writer, head string, list []access, granted bool) {
-	any := false
-	for _, a := range list {
-		if a.Granted != granted {
-			continue
-		}
-		line := a.Member
-		if len(a.Values) > 0 {
-			line += ": " + strings.Join(a.Values, "  ")
-		}
-		if a.Note != "" {
-			line += " (" + a.Note + ")"
-		}
-		fmt.Fprintf(w, "%s  %s\n", head, line)
-		head, any = "       ", true
-	}
-	if !any {
-		fmt.Fprintf(w, "%s  nothing\n", head)
+func showLines(w io.Writer, head string, lines []grant.Line) {
+	for _, l := range lines {
+		fmt.Fprintf(w, "%-8s %-25s %s\n", head, l.Member, l.Text)
+		head = ""
 	}
 }
