@@ -10,7 +10,8 @@ type Call struct {
 }
 
 // Memory is the guest's whole memory, or nil when it has none. The slice is
-// valid until the guest grows its memory, so take it anew in every call.
+// valid during this host call only: never keep it, and never hand it to another
+// goroutine that outlives the call. Its space is another run's soon after.
 func (c *Call) Memory() []byte { return c.run.memory() }
 
 // Charge draws units of host-call cost from the tank. When the fuel limit is

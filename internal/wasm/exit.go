@@ -1,6 +1,9 @@
 package wasm
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Cause is why a run ended. The first cause wins.
 type Cause uint8
@@ -40,4 +43,9 @@ type Exit struct {
 
 	// PeakMemoryBytes is the most that memory and tables together ever had.
 	PeakMemoryBytes uint64
+
+	// WallTime is how long the run took. CPUTime is the processor time of its one
+	// thread, the host calls included; zero unless Params.MeasureCPU asked for it,
+	// and where the system can't tell.
+	WallTime, CPUTime time.Duration
 }

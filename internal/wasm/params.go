@@ -13,6 +13,12 @@ type Params struct {
 	State any
 
 	Limits Limits
+
+	// Live, if any, is kept up to date while the run goes on.
+	Live *Live
+
+	// MeasureCPU asks for Exit.CPUTime, at the price of two system calls.
+	MeasureCPU bool
 }
 
 // Limits bound one run.

@@ -3,19 +3,37 @@ package wasm
 import (
 	"context"
 	"time"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // run is the state of one run. It is the context.Context that wazero hands back
-// to host functions, which makes finding it a type assertion.
+// to host functions, so finding it is a type assertion. As a context it carries
+// the memory allocator and nothing else: the caller's values are none of
+// wazero's business, and its deadline is looked at by the ticks.
 type run struct {
 	context.Context
-	call     Call
-	tank     tank
-	deadline time.Time
-	ended    *stop
+
+	module *Module
+	limits Limits
+	call   Call
+	tank   tank
+	mem    memory
+	live   *Live
+
+	caller     context.Context
+	hostCtx    context.Context // what host functions get; made for the first of them
+	cancelHost context.CancelFunc
+
+	ended  *stop // the first ending that the host decided
+	inHost bool  // a host function is running: an error now is the host's own
+	guest  api.Module
+	simd   api.Global
+	stack  [1]uint64
 }
 
-// stop is an ending decided by the host; the first one wins.
+// stop is an ending decided by the host.
 type stop struct {
 	cause Cause
 	code  uint32
@@ -24,7 +42,15 @@ type stop struct {
 
 func (s *stop) Error() string { return s.cause.String() }
 
-// stop ends the run from within a host function; it doesn't return.
+func newRun(ctx context.Context, m *Module, p Params) *run {
+	r := &run{module: m, limits: p.Limits, caller: ctx, live: p.Live}
+	r.Context = experimental.WithMemoryAllocator(context.Background(), &r.mem)
+	r.call = Call{State: p.State, run: r}
+	return r
+}
+
+// stop ends the run from within a host function; it doesn't return. The panic is
+// wazero's way out of guest code, and wazero recovers it.
 func (r *run) stop(s stop) {
 	if r.ended == nil {
 		r.ended = &s
@@ -38,4 +64,64 @@ func (r *run) charge(units uint64) {
 	}
 }
 
-func (r *run) memory() []byte { return nil }
+func (r *run) memory() []byte { return r.mem.buf }
+
+// tick is called by the guest when its counter is below zero.
+func (r *run) tick(remaining int64) int64 {
+	r.look()
+	refilled, ok := r.tank.refill(remaining)
+	if !ok {
+		r.stop(stop{cause: OutOfFuel})
+	}
+	if r.live != nil {
+		r.live.units.Store(r.tank.used())
+		r.live.peak.Store(r.mem.peak)
+	}
+	return refilled
+}
+
+// look ends the run when the caller has cancelled it or its time is up.
+func (r *run) look() {
+	if r.caller.Err() != nil {
+		r.stop(stop{cause: Cancelled})
+	}
+	if !r.limits.Deadline.IsZero() && !time.Now().Before(r.limits.Deadline) {
+		r.stop(stop{cause: OutOfTime})
+	}
+}
+
+// hostContext is the caller's context with the run's deadline. Its timer also
+// makes the look after each host call as cheap as an atomic load.
+func (r *run) hostContext() context.Context {
+	if r.hostCtx == nil {
+		r.hostCtx, r.cancelHost = r.caller, func() {}
+		if !r.limits.Deadline.IsZero() {
+			r.hostCtx, r.cancelHost = context.WithDeadline(r.caller, r.limits.Deadline)
+		}
+	}
+	return r.hostCtx
+}
+
+// callHost runs one host function and then looks whether the run may go on.
+func (r *run) callHost(fn func(context.Context, *Call, []uint64), stack []uint64) {
+	r.inHost = true
+	fn(r.hostContext(), &r.call, stack)
+	r.inHost = false
+	if r.ended != nil { // fn swallowed the panic that ended the run
+		panic(r.ended)
+	}
+	if r.hostCtx.Err() != nil {
+		r.look()
+		r.stop(stop{cause: OutOfTime})
+	}
+}
+
+func (r *run) close() {
+	if r.guest != nil {
+		_ = r.guest.Close(r) // nothing of ours in it can fail
+	}
+	r.mem.Free() // again, for an instantiation that failed half-way
+	if r.cancelHost != nil {
+		r.cancelHost()
+	}
+}

@@ -1,0 +1,121 @@
+package wasm
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/joulebox/joulebox/internal/wasm/rewrite"
+)
+
+// errStale says that an entry isn't there, isn't whole or isn't ours. It is made
+// anew, never run.
+var errStale = errors.New("wasm cache: no usable entry")
+
+// entry is one compiled module on disk: a directory of its own with
+//
+//	seal          see below
+//	info          rewrite.Info as JSON
+//	module        the rewritten module
+//	wazero-…/HEX  its machine code, where wazero looks for it
+//
+// The seal is a keyed BLAKE3 over the entry's key and all other files, with a
+// secret that only this user can read. Whatever has changed in any of them is
+// noticed before any of it is used.
+type entry struct {
+	dir    string
+	info   *rewrite.Info
+	module []byte
+	code   string // path of the machine code, empty for the interpreter
+	codeN  int64
+}
+
+const (
+	sealFile   = "seal"
+	infoFile   = "info"
+	moduleFile = "module"
+)
+
+func (e *entry) hasCode() bool { return e.code != "" }
+
+func (e *entry) size() int64 { return int64(len(e.module)) + e.codeN }
+
+// readEntry reads an entry and checks its seal.
+func readEntry(dir string, key entryKey, secret []byte) (*entry, error) {
+	seal, err := os.ReadFile(filepath.Join(dir, sealFile))
+	if err != nil {
+		return nil, errStale
+	}
+	e, info, err := readParts(dir)
+	if err != nil {
+		return nil, errStale
+	}
+	sum, err := e.seal(key, info, secret)
+	if err != nil || subtle.ConstantTimeCompare(sum, seal) != 1 {
+		return nil, errStale
+	}
+	e.info = &rewrite.Info{}
+	if err := json.Unmarshal(info, e.info); err != nil {
+		return nil, errStale
+	}
+	return e, nil
+}
+
+// readParts reads what an entry directory holds, without believing any of it.
+func readParts(dir string) (*entry, []byte, error) {
+	e := &entry{dir: dir}
+	info, err := os.ReadFile(filepath.Join(dir, infoFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	if e.module, err = os.ReadFile(filepath.Join(dir, moduleFile)); err != nil {
+		return nil, nil, err
+	}
+	e.code, e.codeN, err = findCode(dir)
+	return e, info, err
+}
+
+// findCode finds the one file that wazero has written.
+func findCode(dir string) (path string, size int64, err error) {
+	found, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	if err != nil || len(found) == 0 {
+		return "", 0, err
+	}
+	if len(found) > 1 || strings.HasSuffix(found[0], ".tmp") {
+		return "", 0, fmt.Errorf("wasm cache: %s holds %d files of machine code, want 1", dir, len(found))
+	}
+	info, err := os.Stat(found[0])
+	if err != nil {
+		return "", 0, err
+	}
+	return found[0], info.Size(), nil
+}
+
+// seal computes the entry's seal over what was read and the machine code's file.
+func (e *entry) seal(key entryKey, info, secret []byte) ([]byte, error) {
+	var code [32]byte
+	if e.hasCode() {
+		var err error
+		if code, err = sumFile(e.code, secret); err != nil {
+			return nil, err
+		}
+	}
+	h, err := blake3.NewKeyed(secret)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range [][]byte{key[:], info, e.module, []byte(filepath.Base(e.code)), code[:]} {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
+		_, _ = h.Write(n[:]) // a hash doesn't fail
+		_, _ = h.Write(part)
+	}
+	return h.Sum(nil), nil
+}
