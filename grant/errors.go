@@ -50,8 +50,20 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
+// maxErrors bounds what a hostile grant makes us say.
+const maxErrors = 100
+
 func (e *Errors) add(field, format string, args ...any) {
-	*e = append(*e, &FieldError{Field: field, Msg: fmt.Sprintf(format, args...)})
+	e.append(&FieldError{Field: field, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (e *Errors) append(f *FieldError) {
+	switch {
+	case len(*e) < maxErrors:
+		*e = append(*e, f)
+	case len(*e) == maxErrors:
+		*e = append(*e, &FieldError{Msg: "more is wrong than is listed here"})
+	}
 }
 
 // err keeps the typed nil out of the error interface.

@@ -12,7 +12,7 @@ func (r *reader) set(root *node) Set {
 		"compute": object(r.compute(&s.Compute)),
 		"storage": object(r.storage(&s.Storage)),
 		"network": object(map[string]member{
-			"outbound": r.texts(&s.Network.Outbound, expandEndpoint),
+			"outbound": r.texts(&s.Network.Outbound, endpointWords),
 			"inbound":  r.flag(&s.Network.Inbound),
 		}),
 		"kv": object(map[string]member{
@@ -28,14 +28,14 @@ func (r *reader) set(root *node) Set {
 		}),
 		"process": object(map[string]member{
 			"exec":          r.flag(&s.Process.Exec),
-			"programs":      r.texts(&s.Process.Programs, one(normalGlob)),
+			"programs":      r.texts(&s.Process.Programs, globWords),
 			"allow_hashes":  r.hashes(&s.Process.AllowHashes),
 			"deny_hashes":   r.hashes(&s.Process.DenyHashes),
 			"max_processes": r.maxProcesses(&s.Process.MaxProcesses),
 		}),
 		"browser": object(map[string]member{
 			"enabled":  r.flag(&s.Browser.Enabled),
-			"origins":  r.texts(&s.Browser.Origins, one(normalOrigin)),
+			"origins":  r.texts(&s.Browser.Origins, originWords),
 			"headless": r.flag(&s.Browser.Headless),
 		}),
 		"display": object(map[string]member{
@@ -59,16 +59,17 @@ func (r *reader) compute(c *Compute) map[string]member {
 
 func (r *reader) storage(s *Storage) map[string]member {
 	return map[string]member{
-		"read":         r.texts(&s.Read, one(normalGlob)),
-		"write":        r.texts(&s.Write, one(normalGlob)),
-		"delete":       r.texts(&s.Delete, one(normalGlob)),
+		"read":         r.texts(&s.Read, globWords),
+		"write":        r.texts(&s.Write, globWords),
+		"delete":       r.texts(&s.Delete, globWords),
 		"max_iops":     r.ceiling(&s.MaxIOPS, nil),
 		"max_read_bps": r.ceiling(&s.MaxReadBPS, ParseBytes),
 	}
 }
 
+// devices are a set, for which the signed form has one order.
 func (r *reader) devices(to *[]joulebox.DeviceClass) member {
-	return r.list(false, func(n *node, field string) {
+	list := r.list(false, func(n *node, field string) {
 		if !r.want(n, field, kindString) {
 			return
 		}
@@ -79,6 +80,12 @@ func (r *reader) devices(to *[]joulebox.DeviceClass) member {
 		}
 		*to = append(*to, c)
 	})
+	return member{read: func(n *node, field string) {
+		before := len(r.errs)
+		if list.read(n, field); !r.human && len(r.errs) == before {
+			r.errs.devices(*to)
+		}
+	}}
 }
 
 func (r *reader) maxProcesses(to *uint32) member {
@@ -110,6 +117,20 @@ func (r *reader) prefixes(to *[]Prefix) member {
 		}
 		*to = append(*to, p)
 	})
+}
+
+var (
+	globWords     = words{strictly(ParseGlob), one(normalGlob)}
+	endpointWords = words{strictly(ParseEndpoint), expandEndpoint}
+	originWords   = words{strictly(ParseOrigin), one(normalOrigin)}
+)
+
+// strictly fits a parser to the reader, which keeps the text.
+func strictly[T any](parse func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		_, err := parse(s)
+		return err
+	}
 }
 
 // one fits a function for one entry to the reader, which takes expansions.

@@ -12,24 +12,24 @@ import (
 // out when unset. What it accepts re-encodes to the same canonical bytes. The
 // error is [Errors] where the members are at fault, with all of them.
 func Parse(src []byte) (Set, error) {
-	canonical, err := jcs.Strict(src)
+	root, err := jsonTree(src)
 	if err != nil {
-		return Set{}, fmt.Errorf("grants: %w", err)
+		return Set{}, located(src, err)
 	}
-	root, err := jsonTree(canonical, false)
-	if err != nil {
-		return Set{}, fmt.Errorf("grants: %w", err)
-	}
-	r := reader{}
+	r := reader{src: src}
 	s := r.set(root)
 	if err := r.errs.err(); err != nil {
 		return Set{}, err
 	}
-	again, err := s.Canonical()
+	got, err := s.Canonical()
 	if err != nil {
 		return Set{}, err
 	}
-	if !bytes.Equal(again, canonical) {
+	want, err := jcs.Strict(src)
+	if err != nil {
+		return Set{}, fmt.Errorf("grants: %w", err)
+	}
+	if !bytes.Equal(got, want) {
 		return Set{}, fmt.Errorf("BUG(joulebox): grants re-encode to other bytes")
 	}
 	return s, nil
@@ -47,11 +47,12 @@ func ParseHuman(src []byte, defaults Compute) (Set, error) {
 	if len(src) > maxHuman {
 		return Set{}, fmt.Errorf("grants: got %d bytes, want at most %d", len(src), maxHuman)
 	}
+	src = bytes.TrimPrefix(src, []byte("\ufeff")) // some editors write one
 	root, err := humanTree(src)
 	if err != nil {
-		return Set{}, fmt.Errorf("grants: %w", err)
+		return Set{}, located(src, err)
 	}
-	r := reader{human: true}
+	r := reader{src: src, human: true}
 	s := r.set(root)
 	if err := r.errs.err(); err != nil {
 		return Set{}, err

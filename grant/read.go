@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/joulebox/joulebox"
 )
@@ -11,6 +12,7 @@ import (
 // reader turns a tree into a Set and collects everything that is wrong. One
 // description of the members serves the signed form and the human one.
 type reader struct {
+	src   []byte
 	human bool
 	errs  Errors
 	// maxSet tells process.max_processes 0 from one that was left out.
@@ -25,7 +27,10 @@ type member struct {
 }
 
 func (r *reader) fail(n *node, field, format string, args ...any) {
-	r.errs = append(r.errs, &FieldError{Field: field, Pos: n.pos, Msg: fmt.Sprintf(format, args...)})
+	if len(r.errs) > maxErrors {
+		return
+	}
+	r.errs.append(&FieldError{Field: field, Pos: n.at.in(r.src), Msg: fmt.Sprintf(format, args...)})
 }
 
 // want reports a value of another kind than is wanted.
@@ -33,12 +38,21 @@ func (r *reader) want(n *node, field string, k kind) bool {
 	if n.kind == k {
 		return true
 	}
-	got := string(n.kind)
-	if n.text != "" {
-		got = fmt.Sprintf("%.80q", n.text)
-	}
-	r.fail(n, field, "got %s, want %s", got, k)
+	r.fail(n, field, "got %s, want %s", n.got(), k)
 	return false
+}
+
+// got is what a value is, for an error: its kind, or its own spelling.
+func (n *node) got() string {
+	switch n.kind {
+	case kindString:
+		return fmt.Sprintf("the string %.80q", n.text)
+	case kindInt, kindBool:
+		return n.text
+	case kindOther:
+		return fmt.Sprintf("%.80q", n.text)
+	}
+	return string(n.kind)
 }
 
 // object reads the members of an object; people may leave any of them out, and
@@ -63,7 +77,11 @@ func (r *reader) object(n *node, field string, members map[string]member) {
 	}
 }
 
+// join extends a path; a name that could mislead a reader is quoted.
 func join(field, name string) string {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-$") != "" {
+		name = fmt.Sprintf("%.40q", name)
+	}
 	if field == "" {
 		return name
 	}
@@ -81,7 +99,7 @@ func (r *reader) flag(to *bool) member {
 // integer reads a count with no unit, up to a limit.
 func (r *reader) integer(n *node, field string, limit uint64) uint64 {
 	if n.kind == kindOther {
-		r.fail(n, field, "got %s, want an integer from 0 to %d without sign, fraction or exponent", n.text, limit)
+		r.fail(n, field, "got %s, want an integer from 0 to %d without sign, fraction or exponent", n.got(), limit)
 		return 0
 	}
 	if !r.want(n, field, kindInt) {
@@ -165,19 +183,28 @@ func (r *reader) list(optional bool, entry func(n *node, field string)) member {
 	}}
 }
 
-// texts reads strings: as they are in the signed form, through normal for people.
-func (r *reader) texts(to *[]string, normal func(string) ([]string, error)) member {
+// words is how the entries of a list of strings are read: strictly, or as people
+// write them, where one entry may stand for several.
+type words struct {
+	strict func(string) error
+	human  func(string) ([]string, error)
+}
+
+// texts keeps the strings of the signed form as they are.
+func (r *reader) texts(to *[]string, w words) member {
 	return r.list(false, func(n *node, field string) {
 		if !r.want(n, field, kindString) {
 			return
 		}
-		list := []string{n.text}
+		list, err := []string{n.text}, error(nil)
 		if r.human {
-			var err error
-			if list, err = normal(n.text); err != nil {
-				r.fail(n, field, "%v", err)
-				return
-			}
+			list, err = w.human(n.text)
+		} else {
+			err = w.strict(n.text)
+		}
+		if err != nil {
+			r.fail(n, field, "%v", err)
+			return
 		}
 		*to = append(*to, list...)
 	})
@@ -189,6 +216,9 @@ func (r *reader) hashes(to *[]joulebox.ID) member {
 			return
 		}
 		id, err := joulebox.ParseID(n.text)
+		if err == nil && id.IsZero() {
+			err = errZeroHash
+		}
 		if err != nil {
 			r.fail(n, field, "%v", err)
 			return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"unicode/utf8"
 )
 
 // kind is what a value is in the source, before anything is expected of it.
@@ -25,7 +26,7 @@ const (
 // node is one value of JSON or YAML source; text is its own spelling.
 type node struct {
 	kind    kind
-	pos     string
+	at      place
 	text    string
 	bool    bool
 	int     uint64
@@ -34,36 +35,76 @@ type node struct {
 	names   []string // in the order of the source
 }
 
+// place is where a value begins: a byte offset, or a line and column if those
+// are known already. Lines are counted only when an error has to be told.
+type place struct {
+	offset       int64
+	line, column int
+}
+
+func (p place) in(src []byte) string {
+	if p.line > 0 {
+		return fmt.Sprintf("line %d, column %d", p.line, p.column)
+	}
+	before := src[:min(int(p.offset), len(src))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return fmt.Sprintf("line %d, column %d", line, utf8.RuneCount(before[start:])+1)
+}
+
 // maxTreeDepth is more than grants have levels.
 const maxTreeDepth = 8
 
-// jsonTree reads JSON; positions are worth having only in text by a person.
-func jsonTree(src []byte, positions bool) (*node, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(src))
-	t := jsonReader{dec: d, src: src, positions: positions}
+// jsonTree reads one JSON text. Repeated names, invalid UTF-8 and lone surrogates
+// are refused by the decoder.
+func jsonTree(src []byte) (*node, error) {
+	t := jsonReader{dec: jsontext.NewDecoder(bytes.NewReader(src)), src: src}
 	n, err := t.value(0)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return nil, &syntaxError{fmt.Errorf("%s: more text after the end of the grants", position(src, d.InputOffset()))}
+	if _, err := t.dec.ReadToken(); err != io.EOF {
+		return nil, &syntaxError{t.here(), errors.New("something follows the grants; want one object and nothing after it")}
 	}
 	return n, nil
 }
 
+// syntaxError is what makes a text no JSON at all.
+type syntaxError struct {
+	at  place
+	err error
+}
+
+func (e *syntaxError) Error() string { return e.err.Error() }
+
+// placeError is a fault that isn't a member's.
+type placeError struct {
+	at  place
+	msg string
+}
+
+func (e *placeError) Error() string { return e.msg }
+
+// located is the error of reading src, with the line and column in it.
+func located(src []byte, err error) error {
+	if e, ok := errors.AsType[*syntaxError](err); ok {
+		return fmt.Errorf("grants: %s: %w", e.at.in(src), e.err)
+	}
+	if e, ok := errors.AsType[*placeError](err); ok {
+		return fmt.Errorf("grants: %s: %s", e.at.in(src), e.msg)
+	}
+	return fmt.Errorf("grants: %w", err)
+}
+
 type jsonReader struct {
-	dec       *jsontext.Decoder
-	src       []byte
-	positions bool
+	dec *jsontext.Decoder
+	src []byte
 }
 
 func (t *jsonReader) value(depth int) (*node, error) {
-	n := &node{kind: kindOther}
-	if t.positions {
-		n.pos = t.here()
-	}
+	n := &node{kind: kindOther, at: t.here()}
 	if depth > maxTreeDepth {
-		return nil, fmt.Errorf("%s: nested deeper than grants are", t.here())
+		return nil, &placeError{n.at, "nested deeper than grants are"}
 	}
 	tok, err := t.dec.ReadToken()
 	if err != nil {
@@ -87,26 +128,24 @@ func (t *jsonReader) value(depth int) (*node, error) {
 }
 
 // here is where the next token begins.
-func (t *jsonReader) here() string {
+func (t *jsonReader) here() place {
 	t.dec.PeekKind()
 	at := t.src[t.dec.InputOffset():]
 	skipped := len(at) - len(bytes.TrimLeft(at, " \t\r\n,:"))
-	return position(t.src, t.dec.InputOffset()+int64(skipped))
+	return place{offset: t.dec.InputOffset() + int64(skipped)}
 }
 
 func (t *jsonReader) broken(err error) error {
 	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case !ok:
-		return &syntaxError{fmt.Errorf("the text ends in the middle of the grants: %w", err)}
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("%s: %q is there twice; keep one", position(t.src, bad.ByteOffset), string(bad.JSONPointer.LastToken()))
+	if !ok {
+		return &syntaxError{place{offset: int64(len(t.src))}, errors.New("the text ends before the grants do; is it cut short?")}
 	}
-	return &syntaxError{fmt.Errorf("%s: %w", position(t.src, bad.ByteOffset), bad.Err)}
+	at := place{offset: bad.ByteOffset}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return &placeError{at, fmt.Sprintf("%q is there twice; keep one", bad.JSONPointer.LastToken())}
+	}
+	return &syntaxError{at, bad.Err}
 }
-
-// syntaxError is what makes a text no JSON at all.
-type syntaxError struct{ error }
 
 func (t *jsonReader) array(n *node, depth int) error {
 	n.kind = kindList
@@ -124,7 +163,7 @@ func (t *jsonReader) array(n *node, depth int) error {
 func (t *jsonReader) object(n *node, depth int) error {
 	n.kind, n.members = kindObject, map[string]*node{}
 	for t.dec.PeekKind() != '}' {
-		name, err := t.dec.ReadToken() // refuses a repeated name by itself
+		name, err := t.dec.ReadToken()
 		if err != nil {
 			return t.broken(err)
 		}
@@ -148,11 +187,4 @@ func (n *node) number(text string) {
 	if err == nil && strconv.FormatUint(v, 10) == text {
 		n.kind, n.int = kindInt, v
 	}
-}
-
-func position(src []byte, offset int64) string {
-	before := src[:min(int(offset), len(src))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	col := len(before) - bytes.LastIndexByte(before, '\n')
-	return fmt.Sprintf("line %d, column %d", line, col)
 }

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/joulebox/joulebox"
@@ -100,11 +101,13 @@ func (e *Errors) prefixes(list []Prefix) {
 	}
 }
 
+var errZeroHash = errors.New("got the zero id, want the content address of an executable")
+
 func (e *Errors) hashes(field string, list []joulebox.ID) {
 	e.length(field, len(list))
 	for i, id := range list {
 		if id.IsZero() {
-			e.add(index(field, i), "got the zero id, want the content address of an executable")
+			e.add(index(field, i), "%v", errZeroHash)
 		}
 	}
 }

@@ -14,16 +14,14 @@ import (
 // humanTree reads JSON if the text is JSON, else YAML. Only text that is no
 // JSON at all is tried as YAML ("{compute: {…}}"), so no text has two readings.
 func humanTree(src []byte) (*node, error) {
-	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	if !bytes.HasPrefix(bytes.TrimLeft(src, " \t\r\n"), []byte("{")) {
 		return yamlTree(src)
 	}
-	n, err := jsonTree(src, true)
-	if bad, ok := errors.AsType[*syntaxError](err); ok {
+	n, err := jsonTree(src)
+	if _, broken := errors.AsType[*syntaxError](err); broken {
 		if n, yamlErr := yamlTree(src); yamlErr == nil {
 			return n, nil
 		}
-		return nil, bad
 	}
 	return n, err
 }
@@ -51,14 +49,14 @@ func yamlTree(src []byte) (*node, error) {
 }
 
 func yamlNode(y *yaml.Node, depth int) (*node, error) {
-	n := &node{kind: kindOther, text: y.Value, pos: fmt.Sprintf("line %d, column %d", y.Line, y.Column)}
+	n := &node{kind: kindOther, text: y.Value, at: place{line: y.Line, column: y.Column}}
 	switch {
 	case depth > maxTreeDepth:
-		return nil, fmt.Errorf("%s: nested deeper than grants are", n.pos)
+		return nil, &placeError{n.at, "nested deeper than grants are"}
 	case y.Anchor != "" || y.Kind == yaml.AliasNode:
-		return nil, fmt.Errorf("%s: anchors and aliases aren't read here; write the value out", n.pos)
+		return nil, &placeError{n.at, "anchors and aliases aren't read here; write the value out"}
 	case y.Style&yaml.TaggedStyle != 0:
-		return nil, fmt.Errorf("%s: tags such as %s aren't read here; write the plain value", n.pos, y.Tag)
+		return nil, &placeError{n.at, "tags such as " + y.Tag + " aren't read here; write the plain value"}
 	}
 	switch y.Kind {
 	case yaml.ScalarNode:
@@ -86,10 +84,10 @@ func (n *node) mapping(y *yaml.Node, depth int) error {
 			return err
 		}
 		if key.kind != kindString {
-			return fmt.Errorf("%s: got the member name %q, want a plain word", key.pos, key.text)
+			return &placeError{key.at, fmt.Sprintf("got the member name %q, want a plain word", key.text)}
 		}
 		if _, twice := n.members[key.text]; twice {
-			return fmt.Errorf("%s: %q is there twice; keep one", key.pos, key.text)
+			return &placeError{key.at, fmt.Sprintf("%q is there twice; keep one", key.text)}
 		}
 		if n.members[key.text], err = yamlNode(y.Content[i+1], depth+1); err != nil {
 			return err
