@@ -3,7 +3,6 @@ package dcbor
 import (
 	"bytes"
 	"fmt"
-	"slices"
 )
 
 // differ says what a value did not write again of b: a key that is missing, or an
@@ -25,31 +24,43 @@ type entry struct {
 }
 
 func difference(want, got entry) error {
+	if bytes.Equal(want.item, got.item) {
+		return nil
+	}
 	w, g := entries(want), entries(got)
 	if len(w)+len(g) == 0 || want.item[0]>>5 != got.item[0]>>5 {
-		if bytes.Equal(want.item, got.item) {
-			return nil
-		}
 		return fail(want.offset, "%sthe value here is not written again as it was read", want.path)
 	}
-	for _, e := range g {
-		if !slices.ContainsFunc(w, e.sameKey) {
-			return fail(want.offset, "%smissing map key %s; add it", want.path, Show(e.key))
+	return merge(want, w, g)
+}
+
+// merge walks two lists whose keys ascend, as those of deterministic maps do.
+func merge(want entry, w, g []entry) error {
+	for len(w)+len(g) > 0 {
+		switch c := compareFirst(w, g); {
+		case c > 0:
+			return fail(want.offset, "%smissing map key %s; add it", want.path, Show(g[0].key))
+		case c < 0:
+			return fail(w[0].offset, "%sunknown key, or a value that is always left out; remove it", w[0].path)
 		}
-	}
-	for _, e := range w {
-		i := slices.IndexFunc(g, e.sameKey)
-		if i < 0 {
-			return fail(e.offset, "%sunknown key, or a value that is always left out; remove it", e.path)
-		}
-		if err := difference(e, g[i]); err != nil {
+		if err := difference(w[0], g[0]); err != nil {
 			return err
 		}
+		w, g = w[1:], g[1:]
 	}
 	return nil
 }
 
-func (e entry) sameKey(o entry) bool { return bytes.Equal(e.key, o.key) }
+// compareFirst orders the first keys of two lists; an empty list comes last.
+func compareFirst(w, g []entry) int {
+	switch {
+	case len(g) == 0:
+		return -1
+	case len(w) == 0:
+		return 1
+	}
+	return bytes.Compare(w[0].key, g[0].key)
+}
 
 // entries are the members of a map or an array, whose keys are their indices.
 func entries(e entry) (list []entry) {

@@ -18,7 +18,7 @@ func differ(src, want, got []byte) error {
 		return newError(src, 0, "", "BUG(joulebox): canonical text that does not parse")
 	}
 	d := difference(w, g)
-	return newError(src, offsetOf(src, string(d.at)), string(d.pointer), d.msg)
+	return newError(src, offsetOf(src, d.at), string(d.pointer), d.msg)
 }
 
 // diff is one difference: at exists in the text, pointer names what is wrong.
@@ -88,5 +88,5 @@ func show(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return clip(text)
+	return clip(string(text), 40)
 }

@@ -40,6 +40,7 @@ var refusals = []struct {
 	pointer      string
 	words        string
 }{
+	{"{\"a\\u001b[2Jb\":[1e999]}", 1, 17, "/a\x1b[2Jb/0", `"/a\x1b[2Jb/0"`},
 	{`{"a":1,"a":2}`, 1, 8, "/a", `duplicate member name "a"`},
 	{"{\"ä\":{\"x\":1,\n\t\"\\u0078\":2}}", 2, 2, "/ä/x", `duplicate member name "x"`},
 	{`[1e400]`, 1, 2, "/0", "too large"},

@@ -95,7 +95,7 @@ func strictReason(number []byte) string {
 	case number[0] == '-':
 		what = "a negative number"
 	}
-	return fmt.Sprintf("got %s, %s; %s", clip(number), what, want)
+	return fmt.Sprintf("got %s, %s; %s", clip(string(number), 40), what, want)
 }
 
 // plainNumber refuses what a double can't hold: jsontext would write the largest
@@ -107,14 +107,7 @@ func plainNumber(number []byte) string {
 	}
 	x, err := strconv.ParseFloat(string(number), 64)
 	if errors.Is(err, strconv.ErrRange) && math.IsInf(x, 0) {
-		return fmt.Sprintf("number %s is too large for a double (at most about 1.8e308)", clip(number))
+		return fmt.Sprintf("number %s is too large for a double (at most about 1.8e308)", clip(string(number), 40))
 	}
 	return ""
-}
-
-func clip(text []byte) string {
-	if len(text) <= 40 {
-		return string(text)
-	}
-	return string(text[:32]) + "…"
 }

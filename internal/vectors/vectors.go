@@ -49,11 +49,11 @@ func Read(t testing.TB, group, name string) []byte {
 	return b
 }
 
-// Load reads one JSON file of a group into v. Unknown members are fine: the
-// files carry more than each test needs.
+// Load reads one JSON file of a group into v. Unknown members are fine, as the
+// files carry more than each test needs, and names match in any case.
 func Load(t testing.TB, group, name string, v any) {
 	t.Helper()
-	if err := json.Unmarshal(Read(t, group, name), v); err != nil {
+	if err := json.Unmarshal(Read(t, group, name), v, json.MatchCaseInsensitiveNames(true)); err != nil {
 		t.Fatalf("vectors: %s/%s: %v", group, name, err)
 	}
 }
