@@ -38,8 +38,9 @@ type Fields struct {
 	// Locality is what the run was bound to: at S7, and only there.
 	Locality *Locality `json:"locality,omitzero"`
 	// AuditPrev is the audit chain's head before this run: at S7, and only
-	// there. The head of an empty chain is the zero id, hence a pointer.
-	AuditPrev *joulebox.ID `json:"audit_prev,omitzero"`
+	// there. The head of an empty chain is the zero id, hence a pointer, and
+	// hence omitempty: omitzero would ask the id and leave that head out.
+	AuditPrev *joulebox.ID `json:"audit_prev,omitempty"`
 	// JournalRoot is the replay journal's root; zero without a journal (§8).
 	JournalRoot joulebox.ID `json:"journal_root,omitzero"`
 	// EnergyModel addresses the model behind ModelBased records; zero if none.
