@@ -62,6 +62,9 @@ func ParseGlob(s string) (*Glob, error) {
 	return g, nil
 }
 
+// wildcards are what other glob languages give a meaning, and ours refuses.
+const wildcards = `?[{\`
+
 func checkGlob(s string) error {
 	if len(s) > maxGlob {
 		return fmt.Errorf("got a glob of %d bytes, want at most %d", len(s), maxGlob)
@@ -69,7 +72,7 @@ func checkGlob(s string) error {
 	if s == "" || s[0] != '/' {
 		return fmt.Errorf("got %q, want an absolute path; write /%s", s, s)
 	}
-	if i := strings.IndexAny(s, `?[{\`); i >= 0 {
+	if i := strings.IndexAny(s, wildcards); i >= 0 {
 		return fmt.Errorf(`got %q with %q, want only * and ** as wildcards; ?, [, { and \ are not in the language`, s, s[i])
 	}
 	if err := checkText(s); err != nil {
@@ -94,11 +97,15 @@ func checkText(s string) error {
 		return fmt.Errorf("got %q, want valid UTF-8", s)
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+		if misleading(r) {
 			return fmt.Errorf("got %q, want no control or bidirectional characters", s)
 		}
 	}
 	return nil
+}
+
+func misleading(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 // literalBase is the directory that holds everything the glob can cover, or

@@ -41,7 +41,7 @@ func hashReasons(field string, list []joulebox.ID) map[joulebox.ID]string {
 func (e *Enforcer) MayExec(program string, hash joulebox.ID) Decision {
 	p := &e.process
 	if !p.exec {
-		return deny("process.exec: true, process.programs: "+program, "process.exec is false")
+		return deny("process.exec: true", "process.exec is false")
 	}
 	if hash.IsZero() && len(p.allow)+len(p.deny) > 0 {
 		return deny("", "the grant holds hashes, and the content of %q isn't known", program)
@@ -66,7 +66,7 @@ func (p *process) mayName(program string) Decision {
 	if reason, ok := firstMatch(p.programs, path); ok {
 		return allow(reason)
 	}
-	return deny("process.programs: "+path, "no entry of process.programs covers %q", path)
+	return deny("process.programs: "+globFor(path), "no entry of process.programs covers %q", path)
 }
 
 // MaxProcesses bounds how many spawned processes there are at once (§5.5).

@@ -1,6 +1,10 @@
 package grant
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Mode is how a path is accessed (§5.2). No mode implies another.
 type Mode uint8
@@ -40,7 +44,27 @@ func (e *Enforcer) MayPath(mode Mode, path string) Decision {
 	if reason, ok := firstMatch(e.paths[mode], p); ok {
 		return allow(reason)
 	}
-	return deny(fmt.Sprintf("storage.%v: %s", mode, p), "no glob of storage.%v covers %q", mode, p)
+	return deny(fmt.Sprintf("storage.%v: %s", mode, globFor(p)), "no glob of storage.%v covers %q", mode, p)
+}
+
+// globFor is the narrowest glob that covers a path: the path itself, with a star
+// for whatever the language of globs can't say.
+func globFor(path string) string {
+	if _, err := ParseGlob(path); err == nil && !strings.Contains(path, "*") {
+		return path
+	}
+	var b strings.Builder
+	star := false
+	for _, r := range path {
+		bad := r == '*' || strings.ContainsRune(wildcards, r) || misleading(r) || r == utf8.RuneError
+		if !bad {
+			b.WriteRune(r)
+		} else if !star {
+			b.WriteByte('*')
+		}
+		star = bad
+	}
+	return b.String()
 }
 
 // MayList answers whether a directory's names may be listed: read on the

@@ -137,7 +137,7 @@ func (t *jsonReader) here() place {
 
 func (t *jsonReader) broken(err error) error {
 	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if !ok {
+	if !ok || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &syntaxError{place{offset: int64(len(t.src))}, errors.New("the text ends before the grants do; is it cut short?")}
 	}
 	at := place{offset: bad.ByteOffset}
