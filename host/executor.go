@@ -31,7 +31,7 @@ type Executor interface {
 // Job is one unit with all that is handed to it.
 type Job struct {
 	Unit    unit.Unit
-	Image   []byte // whose content address is Unit.ImageID
+	Image   []byte                 // whose content address is Unit.ImageID
 	Devices []joulebox.DeviceClass // what the grants allow
 	Broker  *Broker
 	Limits  Limits

@@ -1,0 +1,52 @@
+package supervisor
+
+import (
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/meter"
+)
+
+// Meters are the meters of this machine, one for each class and way of counting
+// that has one: the package counters where they can be read, estimates
+// otherwise. Why there is no measured figure is what Unmeasured returns.
+type Meters struct {
+	instructions, vectors, cpuTime meter.Meter
+	// Unmeasured says why the Cpu class is estimated; nil when it is measured.
+	Unmeasured error
+}
+
+// HostMeters looks at what this machine can measure.
+func HostMeters(t meter.Table) *Meters {
+	cpu, simd := meter.HostCPU(joulebox.CPU), meter.HostCPU(joulebox.SIMD)
+	m := &Meters{
+		instructions: meter.Instructions(cpu, t),
+		vectors:      meter.Vectors(simd, t),
+		cpuTime:      meter.CPUTime(cpu, t),
+	}
+	counted, err := meter.RAPL(meter.PowercapRoot, m.instructions, meter.BusyCPU)
+	if err != nil {
+		m.Unmeasured = err
+		return m
+	}
+	timed, err := meter.RAPL(meter.PowercapRoot, m.cpuTime, meter.BusyCPU)
+	if err != nil {
+		m.Unmeasured = err
+		return m
+	}
+	m.instructions, m.cpuTime = counted, timed
+	return m
+}
+
+// Find is the meter of a class for runs that are counted this way. Vector work
+// can't be told from scalar work by CPU time, so there it has none.
+func (m *Meters) Find(how host.Counting, class joulebox.DeviceClass) (meter.Meter, bool) {
+	switch {
+	case class == joulebox.CPU && how == host.CountsInstructions:
+		return m.instructions, true
+	case class == joulebox.CPU && how == host.CountsCPUTime:
+		return m.cpuTime, true
+	case class == joulebox.SIMD && how == host.CountsInstructions:
+		return m.vectors, true
+	}
+	return nil, false
+}

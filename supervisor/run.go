@@ -1,0 +1,176 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/attestation"
+	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/meter"
+	"github.com/joulebox/joulebox/receipt"
+)
+
+// Record is what a run leaves: its sealed and verified bundle, kept in the store
+// before it is returned.
+type Record struct {
+	Bundle *bundle.Bundle
+	Exit   host.Exit
+	// Denials are the first few accesses that were refused, for people.
+	Denials []host.Denial
+	// LogDropped is how many lines of the unit's log were over the cap.
+	LogDropped uint64
+}
+
+// Receipt is the record's energy receipt.
+func (r *Record) Receipt() *receipt.Receipt { return r.Bundle.Receipt() }
+
+// Run runs a plan once, with what is handed to it, and returns its record. The
+// error is a *DeclinedError or a *host.RefusedError when nothing of the unit has
+// run. A unit that fails, or is ended for a breach or by ctx, is no error: it has
+// its record like any other.
+func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig) (*Record, error) {
+	// Records outlive the cancellation that they record.
+	keep := context.WithoutCancel(ctx)
+	objects := s.keepObjects(keep, p)
+	f, err := s.execute(ctx, p, handed)
+	if err != nil {
+		<-objects
+		return nil, err
+	}
+	b, err := s.seal(keep, p, f)
+	// The record names the objects, so they are durable first.
+	if err = errors.Join(err, <-objects); err != nil {
+		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
+	}
+	if err := s.append(keep, b); err != nil {
+		return nil, fmt.Errorf("the unit ran, but its record could not be kept: %w", err)
+	}
+	return &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped}, nil
+}
+
+// keepObjects puts the unit's bytes, its grants and its descriptor while the
+// unit runs.
+func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		for _, o := range [][]byte{p.image, p.Unit.Grants, p.unitBytes} {
+			if _, err := s.config.Objects.Put(ctx, o); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	return done
+}
+
+func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle) error {
+	data, err := b.Marshal()
+	if err != nil {
+		return err
+	}
+	st := b.Statement()
+	_, err = s.config.Log.Append(ctx, data, st.ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID)
+	return err
+}
+
+// execute runs the unit and meters it.
+func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerConfig) (f finished, err error) {
+	broker, err := s.broker(p, handed)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, broker.Close()) }()
+	// Whatever goes wrong on our side, the unit doesn't outlive this call.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.from = s.config.Now()
+	run, err := p.executor.Start(ctx, host.Job{
+		Unit:    p.Unit,
+		Image:   p.image,
+		Devices: p.Grants.Compute.Devices,
+		Broker:  broker,
+		Limits:  s.limits(p),
+	})
+	if err != nil {
+		return f, err
+	}
+	spans, err := begin(ctx, p.meters, run)
+	defer func() { err = errors.Join(err, closeAll(spans)) }()
+	if err != nil {
+		cancel()
+		_, waitErr := run.Wait()
+		return f, errors.Join(err, waitErr)
+	}
+	if f.exit, err = run.Wait(); err != nil {
+		return f, err
+	}
+	f.to = s.config.Now()
+	return f, p.settle(&f, spans, broker)
+}
+
+// programName is what every unit finds as its own name: the same on every host,
+// since where a module lies is no part of what runs (§7.5).
+const programName = "unit"
+
+func (s *Supervisor) broker(p *Plan, handed host.BrokerConfig) (*host.Broker, error) {
+	handed.Grants, handed.Tolls = p.Grants, s.config.Table.Tolls
+	handed.Args = append([]string{programName}, p.Unit.Entrypoint[1:]...)
+	b, err := host.NewBroker(handed)
+	if err != nil {
+		return nil, &host.RefusedError{Reason: "what was handed to the unit", Err: err}
+	}
+	return b, nil
+}
+
+// settle turns what was counted into what is signed.
+func (p *Plan) settle(f *finished, spans []meter.Span, broker *host.Broker) (err error) {
+	if breach, found := p.tampering(broker.Grants()); found {
+		f.exit = host.Exit{Outcome: joulebox.Terminated(breach), Counts: f.exit.Counts}
+		p.tampered = true
+	}
+	if f.energy, err = read(spans); err != nil {
+		return err
+	}
+	f.devices = identities(p.meters, f.energy)
+	f.denials, f.logDropped = broker.Denials(), broker.Usage().LogDropped
+	f.result, f.probing = result(f.exit, broker), probing(broker)
+	return nil
+}
+
+func closeAll(spans []meter.Span) (err error) {
+	for _, span := range spans {
+		err = errors.Join(err, span.Close())
+	}
+	return err
+}
+
+// limits are the grant's budgets in what the executor counts.
+func (s *Supervisor) limits(p *Plan) host.Limits {
+	c := p.Grants.Compute
+	return host.Limits{
+		Units:  s.config.Table.Fuel(joulebox.Microjoules(c.EnergyBudgetUJ)),
+		Vector: s.config.Table.UnitsPerVector,
+		Wall:   time.Duration(c.CPUTimeMS) * time.Millisecond,
+		Memory: c.MemoryBytes,
+	}
+}
+
+func begin(ctx context.Context, meters []meter.Meter, run host.Run) (spans []meter.Span, err error) {
+	counts := func() meter.Counts {
+		c := run.Counts()
+		return meter.Counts{Units: c.Units, Vectors: c.Vectors, CPUTime: c.CPUTime}
+	}
+	for _, m := range meters {
+		span, err := m.Begin(ctx, counts)
+		if err != nil {
+			return spans, fmt.Errorf("meter of %s: %w", m.Class(), err)
+		}
+		spans = append(spans, span)
+	}
+	return spans, nil
+}
