@@ -50,7 +50,7 @@ var refusals = []struct {
 	{`["é","\udc00"]`, 1, 7, "/1", "surrogate"},
 	{`"\ude00\ud83d"`, 1, 2, "", "surrogate"},
 	{`{"\ud800":1}`, 1, 3, "", "surrogate"},
-	{"[\"é\",\n\"é\xff\"]", 2, 3, "/1", "invalid UTF-8"},
+	{"[\"é\",\n\"é\xff\"]", 2, 3, "/1", "invalid UTF-8; save the text as UTF-8"},
 	{"\xef\xbb\xbf{}", 1, 1, "", "byte order mark"},
 	{"{} {}", 1, 4, "", "follows the value"},
 	{"{}\n x", 2, 2, "", "follows the value"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"unicode/utf8"
 )
 
 // syntaxError reads src again with a decoder, which knows positions in the input;
@@ -40,6 +41,9 @@ func syntaxError(src []byte, err error) error {
 func hint(src []byte, offset int) string {
 	if offset >= len(src) {
 		return ""
+	}
+	if r, size := utf8.DecodeRune(src[offset:]); r == utf8.RuneError && size == 1 {
+		return "; save the text as UTF-8"
 	}
 	switch src[offset] {
 	case '/', '#':
