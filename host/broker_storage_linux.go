@@ -1,0 +1,237 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/wasi"
+)
+
+// storage resolves the paths of one unit. Every path is opened beneath the root
+// that holds it with openat2, which looks at every component; the name that the
+// kernel then has for that descriptor is what the Enforcer decides on; and what is
+// done is done to that descriptor. No path is walked twice.
+type storage struct {
+	b      *Broker
+	roots  []*root // longest guest path first
+	bases  []grant.Base
+	hidden []string
+	dents  []byte
+}
+
+// root is a host directory that is shown at a guest path.
+type root struct {
+	guest string
+	host  string // its real path when it was opened
+	fd    int
+}
+
+// newStorage opens the roots that the grants need; none need none.
+func newStorage(b *Broker) (*storage, error) {
+	s := &storage{b: b, bases: b.config.Grants.Bases()}
+	if len(s.bases) == 0 {
+		return s, nil
+	}
+	if err := checkMechanism(); err != nil {
+		return nil, err
+	}
+	if err := s.addMounts(b.config.Mounts); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if err := s.addBases(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	for _, h := range b.config.Hidden {
+		if p, err := realPath(h); err == nil {
+			s.hidden = append(s.hidden, p)
+		} else if !errors.Is(err, unix.ENOENT) {
+			return nil, errors.Join(fmt.Errorf("hidden path %q: %w", h, err), s.close())
+		}
+	}
+	return s, nil
+}
+
+// checkMechanism makes sure that the kernel has what storage stands on.
+func checkMechanism() error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs("/proc/self/fd", &fs); err != nil || fs.Type != unix.PROC_SUPER_MAGIC {
+		return errors.New("storage grants: /proc isn't mounted, and names of descriptors are read there; mount it")
+	}
+	fd, err := openBeneath(unix.AT_FDCWD, ".", unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return fmt.Errorf("storage grants: openat2 doesn't work here (it came with Linux 5.6, and a seccomp filter may hide it): %w", err)
+	}
+	return unix.Close(fd)
+}
+
+func (s *storage) addMounts(mounts []Mount) error {
+	for _, m := range mounts {
+		guest, err := grant.CanonicalPath(m.Guest)
+		if err != nil || guest != m.Guest {
+			return fmt.Errorf("mount %q: want a canonical guest path", m.Guest)
+		}
+		if s.rootAt(guest) != nil {
+			return fmt.Errorf("mount %q is given twice; keep one", guest)
+		}
+		if err := s.addRoot(guest, m.Host); err != nil {
+			return fmt.Errorf("mount %q: %w", guest, err)
+		}
+	}
+	return nil
+}
+
+// addBases makes a root of each granted directory that no mount holds. Links on
+// the way to it are followed: whoever granted it named it that way.
+func (s *storage) addBases() error {
+	for _, b := range s.bases { // sorted, so an outer one comes first
+		if s.rootOf(b.Path) != nil {
+			continue
+		}
+		dir := existingDir(b.Path)
+		if s.rootAt(dir) != nil {
+			continue
+		}
+		if err := s.addRoot(dir, dir); err != nil {
+			return fmt.Errorf("storage grant for %q: %w", b.Path, err)
+		}
+	}
+	return nil
+}
+
+// existingDir is the path itself if it is a directory, else the nearest one above.
+func existingDir(p string) string {
+	for ; p != "/"; p = path.Dir(p) {
+		var st unix.Stat_t
+		if unix.Stat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			break
+		}
+	}
+	return p
+}
+
+func (s *storage) addRoot(guest, host string) error {
+	fd, err := unix.Open(host, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("host directory %q: %w", host, err)
+	}
+	real, err := nameOf(fd)
+	if err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	s.roots = append(s.roots, &root{guest: guest, host: real, fd: fd})
+	slices.SortFunc(s.roots, func(a, b *root) int { return len(b.guest) - len(a.guest) })
+	return nil
+}
+
+func (s *storage) close() error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	for _, r := range s.roots {
+		errs = append(errs, unix.Close(r.fd))
+	}
+	s.roots = nil
+	return errors.Join(errs...)
+}
+
+func (s *storage) rootAt(guest string) *root {
+	for _, r := range s.roots {
+		if r.guest == guest {
+			return r
+		}
+	}
+	return nil
+}
+
+// rootOf is the root that holds a guest path; nil when none does.
+func (s *storage) rootOf(guest string) *root {
+	for _, r := range s.roots {
+		if holds(r.guest, guest) {
+			return r
+		}
+	}
+	return nil
+}
+
+// find is the root of a guest path, and the path from there.
+func (s *storage) find(guest string, how wasi.OpenHow) (*dir, string, error) {
+	r := s.rootOf(guest)
+	if r == nil {
+		mode := grant.Read
+		if how.Write {
+			mode = grant.Write
+		}
+		if err := s.b.may(mode, guest); err != nil {
+			return nil, "", err
+		}
+		return nil, "", unix.ENOENT // granted, but no root could be made for it
+	}
+	rest := strings.TrimPrefix(strings.TrimPrefix(guest, r.guest), "/")
+	if rest == "" {
+		rest = "."
+	}
+	return &dir{s: s, root: r, fd: r.fd, list: -1}, rest, nil
+}
+
+// preopens opens a directory for each base of the grants, and for each mount
+// within one.
+func (s *storage) preopens() ([]wasi.Preopen, error) {
+	var paths []string
+	for _, b := range s.bases {
+		paths = append(paths, s.preopenPath(b.Path))
+		for _, r := range s.roots {
+			if b.Below && holds(b.Path, r.guest) {
+				paths = append(paths, r.guest)
+			}
+		}
+	}
+	slices.Sort(paths)
+	var list []wasi.Preopen
+	for _, p := range slices.Compact(paths) {
+		d, err := s.preopen(p)
+		if err != nil {
+			for _, open := range list {
+				open.Dir.Close()
+			}
+			return nil, err
+		}
+		list = append(list, wasi.Preopen{Name: p, Dir: d})
+	}
+	return list, nil
+}
+
+// preopenPath is the nearest directory at or above a base.
+func (s *storage) preopenPath(p string) string {
+	r := s.rootOf(p)
+	for ; r != nil && p != r.guest; p = path.Dir(p) {
+		rest := strings.TrimPrefix(strings.TrimPrefix(p, r.guest), "/")
+		fd, err := openBeneath(r.fd, rest, unix.O_PATH|unix.O_DIRECTORY)
+		if err == nil {
+			unix.Close(fd)
+			break
+		}
+	}
+	return p
+}
+
+func (s *storage) preopen(guest string) (*dir, error) {
+	d, rest, err := s.find(guest, wasi.OpenHow{})
+	if err != nil {
+		return nil, fmt.Errorf("storage grant for %q: %w", guest, err)
+	}
+	n, err := s.pin(d.root, d.fd, rest, unix.O_DIRECTORY)
+	if err != nil {
+		return nil, fmt.Errorf("storage grant for %q: %w", guest, err)
+	}
+	if n.path != guest {
+		return nil, errors.Join(fmt.Errorf("storage grant for %q: it is a link to %q; grant that", guest, n.path), n.close())
+	}
+	return &dir{s: s, root: d.root, fd: n.fd, list: -1, own: true}, nil
+}
