@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
+	"syscall"
 
 	"github.com/joulebox/joulebox"
 )
@@ -57,4 +59,14 @@ type AmbiguousError struct {
 
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("store: %q begins several ids, %v among them: give more characters", e.Prefix, e.Matches)
+}
+
+// noRoom gives an error its type if a full disk is behind it.
+func noRoom(what string, err error) error {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, io.ErrShortWrite} {
+		if errors.Is(err, full) {
+			return &FullError{What: what, Err: err}
+		}
+	}
+	return err
 }

@@ -107,7 +107,10 @@ func (m *Memory) end() Offset {
 // Records implements Log.
 func (m *Memory) Records(ctx context.Context, from Offset) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		at := max(from, memoryStart)
+		at := from
+		if at == 0 {
+			at = memoryStart
+		}
 		for {
 			r, ok, err := m.at(ctx, at)
 			if err != nil {

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/joulebox/joulebox/internal/disk"
+)
+
+// commit writes one batch for everyone. The caller has the turn; it may find that
+// its own record p was written by the one before.
+func (l *DirLog) commit(ctx context.Context, p *pending) {
+	select {
+	case <-p.ended:
+		return
+	default:
+	}
+	if err := l.lock.Lock(ctx, disk.Exclusive); err != nil {
+		l.withdraw(p, err) // the others try for themselves
+		return
+	}
+	defer l.lock.Unlock()
+	batch, bytes := l.take()
+	at, err := l.write(batch, bytes)
+	for _, p := range batch {
+		if err != nil {
+			p.finish(0, err)
+			continue
+		}
+		p.finish(Offset(at), nil)
+		at += frameLength(p.data, p.keys)
+	}
+}
+
+// write makes a batch durable and returns where it begins.
+func (l *DirLog) write(batch []*pending, bytes int64) (int64, error) {
+	if l.broken != nil {
+		return 0, l.broken
+	}
+	if err := l.refresh(true); err != nil {
+		return 0, err
+	}
+	if err := l.room(bytes); err != nil {
+		return 0, err
+	}
+	if err := l.settle(l.conf.doubtBytes); err != nil {
+		return 0, err
+	}
+	b := make([]byte, 0, bytes)
+	for _, p := range batch {
+		at := l.size + int64(len(b))
+		b = appendFrame(b, &l.tail.salt, l.tail.start+at, at-l.doubt, p.data, p.keys)
+	}
+	begin := l.size
+	if _, err := l.tail.file.WriteAt(b, begin); err != nil {
+		return 0, l.takeBack(err)
+	}
+	l.size += bytes
+	if err := l.sync(); err != nil {
+		l.size = begin
+		return 0, l.takeBack(err)
+	}
+	return l.tail.start + begin, nil
+}
+
+// settle keeps the part in doubt no longer than most bytes.
+func (l *DirLog) settle(most int64) error {
+	if l.tail == nil || l.size-l.doubt <= most {
+		return nil
+	}
+	return noRoom("a record", l.sync())
+}
+
+// sync makes everything so far durable. After a sync that failed for another
+// reason than room, a later one may succeed though the bytes were dropped: the
+// log is not written to again.
+func (l *DirLog) sync() error {
+	err := l.tail.file.Sync()
+	if err == nil {
+		l.doubt = l.size
+		return nil
+	}
+	var full *FullError
+	if !errors.As(noRoom("", err), &full) {
+		l.giveUp("a sync failed", err)
+	}
+	return err
+}
+
+func (l *DirLog) giveUp(what string, err error) {
+	l.broken = fmt.Errorf("store: log %s: %s (%w): open the store anew when the disk is well again", l.dir, what, err)
+}
+
+// takeBack removes a write that failed, so that no one reads what no one was
+// told of.
+func (l *DirLog) takeBack(why error) error {
+	err := l.tail.file.Truncate(l.size)
+	if err == nil {
+		err = l.tail.file.Sync()
+	}
+	if err != nil {
+		l.giveUp("a failed write can't be taken back", err)
+	}
+	return noRoom("a record", why)
+}
+
+// room starts a new segment where the tail is full or there is none.
+func (l *DirLog) room(bytes int64) error {
+	if l.tail != nil && (l.size == segmentHead || l.size+bytes <= l.conf.segmentBytes) {
+		return nil
+	}
+	start := int64(0)
+	if l.tail != nil {
+		if err := l.settle(0); err != nil { // later no one looks back here
+			return err
+		}
+		start = l.tail.start + l.size
+	}
+	var s salt
+	rand.Read(s[:])
+	path := filepath.Join(l.dir, segmentName(start))
+	if err := disk.Replace(l.fs, path, filepath.Join(l.dir, "next.tmp"), s.header(start)); err != nil {
+		return noRoom("a log segment", err)
+	}
+	return l.moveTo(start)
+}
+
+func (l *DirLog) moveTo(start int64) error {
+	s, err := openSegment(l.fs, l.dir, start, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	if l.tail != nil {
+		l.tail.file.Close()
+	}
+	l.tail, l.size, l.doubt = s, segmentHead, segmentHead
+	return nil
+}
+
+// refresh finds the end of the log, which another process may have moved. With
+// the lock it cuts off what is torn; without, that is errTorn.
+func (l *DirLog) refresh(locked bool) error {
+	if err := l.follow(); err != nil || l.tail == nil {
+		return err
+	}
+	size, err := l.tail.size()
+	if err != nil || size == l.size {
+		return err
+	}
+	if size < l.size {
+		return l.tail.corrupt(size, fmt.Errorf("records up to %d were there and are gone", l.tail.start+l.size))
+	}
+	c := l.tail.cursor(size, oneRecord)
+	doubt, ok := c.wholeTail()
+	if !ok {
+		return l.cut(c, locked)
+	}
+	if locked { // else it may be a write that is still going on
+		l.size, l.doubt = size, doubt
+	}
+	return nil
+}
+
+// follow moves to the last segment.
+func (l *DirLog) follow() error {
+	if l.tail == nil {
+		starts, err := segmentStarts(l.fs, l.dir)
+		if err != nil || len(starts) == 0 {
+			return err
+		}
+		return l.moveTo(starts[len(starts)-1])
+	}
+	for {
+		size, err := l.tail.size()
+		if err != nil {
+			return err
+		}
+		err = l.moveTo(l.tail.start + size)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// cut removes what a crash left torn at the end.
+func (l *DirLog) cut(c *cursor, locked bool) error {
+	end, why := c.wholeUpTo(l.size)
+	if why == nil {
+		why = errTorn // of the last frames one doesn't fit
+	}
+	if c.provenBeyond(end) {
+		return c.corrupt(end, why)
+	}
+	if !locked {
+		return errTorn
+	}
+	if err := l.saveCut(c, end); err != nil {
+		return err
+	}
+	if err := l.tail.file.Truncate(end); err != nil {
+		return err
+	}
+	if err := l.tail.file.Sync(); err != nil {
+		return err
+	}
+	l.size, l.doubt = end, end
+	return nil
+}
+
+// saveCut sets bytes aside that have the length of a record and not its check:
+// most likely a torn write, but if the disk went bad under a record, this is it.
+func (l *DirLog) saveCut(c *cursor, from int64) error {
+	head, err := c.bytes(from, frameHead)
+	if err != nil {
+		return nil // no whole head: nothing that anyone was told of
+	}
+	length, err := peekFrame(head)
+	if err != nil || from+length > c.size {
+		return nil
+	}
+	b, err := c.bytes(from, c.size-from)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(l.dir, fmt.Sprintf("%016x.cut", c.start+from))
+	return disk.Replace(l.fs, path, path+".tmp", b)
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/joulebox/joulebox/internal/disk"
+)
+
+// Dir is a store in a folder:
+//
+//	version         "joulebox-store 1"
+//	objects/        DirObjects
+//	log/            DirLog
+//
+// Files are 0600, objects 0400, folders 0700.
+type Dir struct {
+	*DirObjects
+	*DirLog
+}
+
+var _ Store = (*Dir)(nil)
+
+const storeVersion = "joulebox-store 1\n"
+
+// Open opens the store in a folder, and makes one where the folder is empty or
+// isn't there. A folder that holds something else is refused. Errors:
+// *VersionError, *CorruptError, *FullError, or the disk's.
+func Open(dir string) (*Dir, error) { return open(disk.OS, dir, defaultLog) }
+
+func open(fsys disk.FS, dir string, conf logConfig) (*Dir, error) {
+	if err := checkVersion(fsys, dir); err != nil {
+		return nil, err
+	}
+	objects, err := openObjects(fsys, filepath.Join(dir, "objects"))
+	if err != nil {
+		return nil, noRoom("a new store", err)
+	}
+	log, err := openLog(fsys, filepath.Join(dir, "log"), conf)
+	if err != nil {
+		return nil, noRoom("a new store", err)
+	}
+	return &Dir{objects, log}, nil
+}
+
+// Close implements Store.
+func (d *Dir) Close() error { return errors.Join(d.DirObjects.Close(), d.DirLog.Close()) }
+
+func checkVersion(fsys disk.FS, dir string) error {
+	path := filepath.Join(dir, "version")
+	got, err := disk.Read(fsys, path, 1<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return create(fsys, dir)
+	}
+	if err != nil {
+		return err
+	}
+	if string(got) != storeVersion {
+		return &VersionError{Path: path, Got: firstLine(got), Want: firstLine([]byte(storeVersion))}
+	}
+	return nil
+}
+
+// create writes the version first: what else is missing is made when it's opened.
+func create(fsys disk.FS, dir string) error {
+	if err := disk.MakeDirs(fsys, dir); err != nil {
+		return err
+	}
+	lock, err := fsys.Open(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), openWait)
+	defer cancel()
+	if err := lock.Lock(ctx, disk.Exclusive); err != nil {
+		return err
+	}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		switch name {
+		case "lock", "version.new", "version":
+		default:
+			return fmt.Errorf("store: %s holds %q and no version: it's no store of ours, give a folder that is empty or new", dir, name)
+		}
+	}
+	path := filepath.Join(dir, "version")
+	return disk.Replace(fsys, path, path+".new", []byte(storeVersion))
+}
