@@ -9,7 +9,7 @@ import (
 	"github.com/joulebox/joulebox/bundle"
 )
 
-// full is a bundle with every optional member, its text by member.
+// full is a run with every optional member but a manifest.
 func full(t testing.TB) *run {
 	r := sovereign()
 	r.image, r.journal = treeImage(true), sampleJournal(t)

@@ -79,7 +79,11 @@ func TestEveryByteIsNeeded(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			original, o := v.parse(t).Marshal(), v.options()
-			for i := range original {
+			stride := 1
+			if testing.Short() {
+				stride = 7
+			}
+			for i := 0; i < len(original); i += stride {
 				if !refused(append(bytes.Clone(original[:i]), original[i+1:]...), original, o) {
 					t.Errorf("byte %d removed: accepted: %s", i, around(original, i))
 				}
