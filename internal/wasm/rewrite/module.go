@@ -23,9 +23,10 @@ type module struct {
 	dataCount int    // what the data count section says, or -1
 	declared  []bool // functions that ref.func may name, by index
 
-	tableEntries uint64 // of all tables at the start
-	elemItems    int    // items over all element segments
-	names        span   // the "name" custom section's contents
+	tableEntries uint64                 // of all tables at the start
+	elemItems    int                    // items over all element segments
+	sections     [secDataCount + 1]span // contents of the sections, custom ones left out
+	names        span                   // the "name" custom section's contents
 	usesV128     bool
 	labelArgs    int // values carried by labels, over all bodies: what compilers copy
 

@@ -46,6 +46,7 @@ func (m *module) decode(onBody func(f uint32, c *code)) {
 			fail(at, "%s section is out of order or comes twice", sectionNames[id])
 		}
 		last = sectionOrder[id]
+		m.sections[id] = span{s.pos, s.end}
 		m.section(id, &s, onBody)
 		if s.left() != 0 {
 			fail(s.pos, "%s section: %d bytes are left after its last item", sectionNames[id], s.left())

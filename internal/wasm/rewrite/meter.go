@@ -1,0 +1,58 @@
+package rewrite
+
+// Version changes whenever the rewriting of any module changes: it belongs in
+// every key that a metered module is cached under.
+const Version = 1
+
+// Options are what Meter is told. The zero value means the defaults.
+type Options struct {
+	Limits     *Limits // nil: DefaultLimits
+	SIMDWeight int64   // units of a vector instruction; 0: 1
+
+	reference bool // the plain way, for tests
+}
+
+// Meter scans a module and returns it metered; see the package's comment for
+// what that means.
+func Meter(b []byte, opt Options) ([]byte, *Info, error) {
+	lim := DefaultLimits()
+	if opt.Limits != nil {
+		lim = *opt.Limits
+	}
+	if opt.SIMDWeight <= 0 {
+		opt.SIMDWeight = 1
+	}
+	var g *graph
+	m, err := decodeModule(b, lim, false, func(m *module, f uint32, c *code) {
+		if g == nil {
+			g = newGraph(m)
+		}
+		g.add(f, c)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if g == nil {
+		g = newGraph(m)
+	}
+	g.finish()
+	info := m.info()
+	if info.StaticStackWords = g.chainWords(); info.StaticStackWords > uint64(lim.ChainWords) {
+		return nil, nil, &Error{Msg: "calls nest deeper than the limit without any recursion"}
+	}
+	out := newOutput(m)
+	r := &reference{o: out, g: g, opt: &opt}
+	m.eachBody(r.body)
+	return out.bytes(), info, nil
+}
+
+// eachBody validates all bodies again, which is cheaper than keeping what the
+// first pass found of them.
+func (m *module) eachBody(do func(f uint32, c *code)) {
+	c := &code{m: m}
+	for k, b := range m.bodies {
+		f := uint32(m.importedFuncs + k)
+		c.validate(f, reader{b: m.b, pos: b.start, end: b.end})
+		do(f, c)
+	}
+}
