@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -19,8 +20,19 @@ import (
 type buildJob struct {
 	Metered     bool           `json:"metered"`
 	Interpreter bool           `json:"interpreter"`
+	SIMDWeight  uint32         `json:"simd_weight"`
+	Workers     int            `json:"workers"`
+	CPUSeconds  uint64         `json:"cpu_seconds"`
+	MemoryBytes uint64         `json:"memory_bytes"`
 	Scan        rewrite.Limits `json:"scan"`
-	Compile     CompileLimits  `json:"compile"`
+}
+
+func (e *Engine) buildJob(opts Options) buildJob {
+	limits := e.config.Compile
+	return buildJob{
+		Metered: opts.Metered, SIMDWeight: opts.SIMDWeight, Interpreter: e.config.Interpreter, Workers: limits.Workers,
+		CPUSeconds: uint64(max(1, math.Ceil(limits.CPU.Seconds()))), MemoryBytes: limits.MemoryBytes, Scan: e.config.Scan,
+	}
 }
 
 // build makes the parts of an entry in dir: it scans and rewrites the image,
@@ -74,7 +86,7 @@ func compileInto(dir string, module []byte, job buildJob) error {
 	if err != nil {
 		return err
 	}
-	ctx := experimental.WithCompilationWorkers(context.Background(), job.Compile.Workers)
+	ctx := experimental.WithCompilationWorkers(context.Background(), job.Workers)
 	defer cache.Close(ctx)
 	rt := wazero.NewRuntimeWithConfig(ctx, config.WithCompilationCache(cache))
 	defer rt.Close(ctx)
@@ -84,20 +96,26 @@ func compileInto(dir string, module []byte, job buildJob) error {
 	return nil
 }
 
-// open takes a module from the disk cache, or makes it.
+// open takes a module from the disk cache, or makes it. Other processes may evict
+// an entry between its making and its loading, so there is more than one try.
 func (e *Engine) open(ctx context.Context, image []byte, opts Options, key entryKey) (*Module, error) {
-	entry, err := e.disk.read(key)
-	if err == nil {
-		var m *Module
-		if m, err = e.load(entry, opts.Metered); err == nil || !errors.Is(err, errStale) {
-			return m, err
+	m, err := e.loadEntry(key, opts)
+	for try := 0; errors.Is(err, errStale) && try < 3; try++ {
+		if err := e.make(ctx, image, opts, key); err != nil {
+			return nil, err
 		}
+		m, err = e.loadEntry(key, opts)
 	}
-	if err := e.make(ctx, image, opts, key); err != nil {
+	if errors.Is(err, errStale) {
+		err = fmt.Errorf("wasm cache: %s is changed by others while in use: use another directory", e.disk.dir)
+	}
+	return m, err
+}
+
+func (e *Engine) loadEntry(key entryKey, opts Options) (*Module, error) {
+	entry, err := e.disk.read(key)
+	if err != nil {
 		return nil, err
-	}
-	if entry, err = e.disk.read(key); err != nil {
-		return nil, fmt.Errorf("wasm cache: entry %s was changed or removed while in use: is %s shared with another user?", key, e.disk.dir)
 	}
 	return e.load(entry, opts.Metered)
 }
@@ -109,11 +127,10 @@ func (e *Engine) make(ctx context.Context, image []byte, opts Options, key entry
 		return fmt.Errorf("wasm cache: %w", err)
 	}
 	defer os.RemoveAll(work) // of what is left: an entry that was added has moved
-	job := buildJob{Metered: opts.Metered, Interpreter: e.config.Interpreter, Scan: e.config.Scan, Compile: e.config.Compile}
 	if e.config.InProcess {
-		err = build(work, image, job)
+		err = build(work, image, e.buildJob(opts))
 	} else {
-		err = buildInChild(ctx, work, image, job)
+		err = buildInChild(ctx, work, image, e.buildJob(opts), e.config.Compile)
 	}
 	if err != nil {
 		return err

@@ -37,6 +37,9 @@ func MaybeRunChild() {
 	}
 }
 
+// separator stands between job and image on the child's stdin.
+var separator = []byte("\n")
+
 // Exit codes of the child. Any other ending is a limit or a fault.
 const (
 	childDone    = 0
@@ -72,17 +75,17 @@ func childBuild(stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := limitSelf(job.Compile); err != nil {
+	if err := limitSelf(job); err != nil {
 		return err
 	}
 	// Collect early rather than hit the hard limit with garbage.
-	debug.SetMemoryLimit(int64(job.Compile.MemoryBytes / 4 * 3))
-	return build(".", image[1:], job) // after the separator
+	debug.SetMemoryLimit(int64(job.MemoryBytes / 4 * 3))
+	return build(".", bytes.TrimPrefix(image, separator), job)
 }
 
 // buildInChild runs build in a child process and says which limit ended it.
-func buildInChild(ctx context.Context, work string, image []byte, job buildJob) error {
-	ctx, cancel := context.WithTimeout(ctx, job.Compile.Time)
+func buildInChild(ctx context.Context, work string, image []byte, job buildJob, limits CompileLimits) error {
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
 	header, err := json.Marshal(job)
 	if err != nil {
@@ -97,11 +100,11 @@ func buildInChild(ctx context.Context, work string, image []byte, job buildJob) 
 	cmd.Args = []string{childName}
 	cmd.Dir = work
 	cmd.Env = []string{"GOTRACEBACK=none"}
-	cmd.Stdin = io.MultiReader(bytes.NewReader(header), strings.NewReader("\n"), bytes.NewReader(image))
+	cmd.Stdin = io.MultiReader(bytes.NewReader(header), bytes.NewReader(separator), bytes.NewReader(image))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = childAttr()
 	cmd.WaitDelay = time.Second
-	return childVerdict(ctx, job.Compile, runLocked(cmd), stdout.Bytes(), stderr.Bytes())
+	return childVerdict(ctx, limits, runLocked(cmd), stdout.Bytes(), stderr.Bytes())
 }
 
 // runLocked keeps its thread for as long as the child lives: the child's death
@@ -130,12 +133,24 @@ func childVerdict(ctx context.Context, limits CompileLimits, err error, stdout, 
 	switch {
 	case exit.ExitCode() == childRefused && json.Unmarshal(stdout, refused) == nil:
 		return refused
-	case endedByCPULimit(exit):
+	case exit.UserTime()+exit.SystemTime() >= limits.CPU-time.Second/10:
 		return refuse(RefusedCompileTime, "compiling took more than %v of CPU time", limits.CPU)
-	case bytes.Contains(stderr, []byte("out of memory")) || bytes.Contains(stderr, []byte("cannot allocate memory")):
+	case outOfMemory(stderr):
 		return refuse(RefusedCompileMemory, "compiling took more than %d bytes", limits.MemoryBytes)
+	case exit.ExitCode() < 0 && len(stderr) == 0: // a signal that we didn't send
+		return refuse(RefusedCompileMemory, "compiling was ended by the system: %v", exit)
 	}
 	return &InternalError{fmt.Errorf("compiler process: %v: %s", err, firstLine(stderr))}
+}
+
+// outOfMemory finds what the Go runtime says when the kernel gives it no more.
+func outOfMemory(stderr []byte) bool {
+	for _, text := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
+		if bytes.Contains(stderr, []byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(b []byte) string {

@@ -3,10 +3,8 @@ package wasm
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,26 +18,25 @@ func childAttr() *syscall.SysProcAttr {
 
 // limitSelf sets the child's hard limits. Address space is counted from where
 // the process stands: the Go runtime reserves a lot that it never touches.
-func limitSelf(l CompileLimits) error {
+func limitSelf(job buildJob) error {
 	base, err := addressSpace()
 	if err != nil {
 		return err
 	}
-	cpu := uint64((l.CPU + time.Second - 1) / time.Second)
 	for _, lim := range []struct {
-		what  int
-		bytes uint64
+		what int
+		most uint64
 	}{
-		{unix.RLIMIT_AS, base + l.MemoryBytes},
-		{unix.RLIMIT_CPU, max(cpu, 1)},
-		{unix.RLIMIT_FSIZE, l.MemoryBytes},
+		{unix.RLIMIT_AS, base + job.MemoryBytes},
+		{unix.RLIMIT_CPU, job.CPUSeconds},
+		{unix.RLIMIT_FSIZE, job.MemoryBytes},
 		{unix.RLIMIT_CORE, 0},
 	} {
-		if err := unix.Setrlimit(lim.what, &unix.Rlimit{Cur: lim.bytes, Max: lim.bytes}); err != nil {
+		if err := unix.Setrlimit(lim.what, &unix.Rlimit{Cur: lim.most, Max: lim.most}); err != nil {
 			return err
 		}
 	}
-	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	return nil
 }
 
 func addressSpace() (uint64, error) {
@@ -65,11 +62,4 @@ func closeInherited() {
 			_ = unix.Close(fd)
 		}
 	}
-}
-
-// endedByCPULimit reports whether the kernel ended the child for its CPU time:
-// with SIGKILL, as soft and hard limit are one.
-func endedByCPULimit(exit *exec.ExitError) bool {
-	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && (status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL)
 }

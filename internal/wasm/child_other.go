@@ -4,7 +4,6 @@ package wasm
 
 import (
 	"os"
-	"os/exec"
 	"syscall"
 )
 
@@ -14,8 +13,6 @@ func selfPath() (string, error) { return os.Executable() }
 
 func childAttr() *syscall.SysProcAttr { return nil }
 
-func limitSelf(CompileLimits) error { return nil }
+func limitSelf(buildJob) error { return nil }
 
 func closeInherited() {}
-
-func endedByCPULimit(*exec.ExitError) bool { return false }

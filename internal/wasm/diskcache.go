@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -133,26 +132,22 @@ func (c *diskCache) add(key entryKey, work string) error {
 		return err
 	}
 	c.makeRoom(e.size() + int64(len(info)))
-	return c.replace(work, c.entryDir(key))
+	return c.replace(key, work)
 }
 
-// replace moves a directory over another one, which a rename alone can't.
-func (c *diskCache) replace(work, dir string) error {
+// replace moves a sealed entry into place. One that is there already and whole
+// stays: another process was faster, and someone may be reading it.
+func (c *diskCache) replace(key entryKey, work string) error {
+	dir := c.entryDir(key)
 	err := os.Rename(work, dir)
 	if err == nil {
 		return nil
 	}
-	c.discard(dir)
-	if err = os.Rename(work, dir); err != nil && sameSeal(work, dir) {
-		return nil // another process was faster with the same entry
+	if _, bad := readEntry(dir, key, c.secret); bad == nil {
+		return nil
 	}
-	return err
-}
-
-func sameSeal(a, b string) bool {
-	x, errX := os.ReadFile(filepath.Join(a, sealFile))
-	y, errY := os.ReadFile(filepath.Join(b, sealFile))
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+	c.discard(dir)
+	return os.Rename(work, dir)
 }
 
 // discard removes an entry: out of sight first, then for good.

@@ -87,6 +87,9 @@ type Options struct {
 	// cost is its CPU time.
 	Metered bool
 
+	// SIMDWeight is what a vector instruction costs, in units. Zero means one.
+	SIMDWeight uint32
+
 	// ImageID is the content address of the image, if the caller has computed it;
 	// the zero ID has it computed here.
 	ImageID joulebox.ID

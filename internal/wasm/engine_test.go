@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/joulebox/joulebox"
 )
 
 func TestMain(m *testing.M) {
@@ -91,3 +93,5 @@ func wantRefused(t testing.TB, err error, reason Refusal, text string) {
 		t.Fatalf("got %v, want a refusal %q with %q", err, reason, text)
 	}
 }
+
+func sumOf(image []byte) joulebox.ID { return joulebox.Sum(image) }

@@ -12,7 +12,7 @@ import (
 // compilation may take that long.
 const staleWork = time.Hour
 
-type used struct {
+type usedEntry struct {
 	dir  string
 	at   time.Time
 	size int64
@@ -24,7 +24,7 @@ type used struct {
 func (c *diskCache) makeRoom(need int64) {
 	c.removeLeftovers()
 	entries, total := c.list()
-	slices.SortFunc(entries, func(a, b used) int { return a.at.Compare(b.at) })
+	slices.SortFunc(entries, func(a, b usedEntry) int { return a.at.Compare(b.at) })
 	for _, e := range entries {
 		if total+need <= c.limit {
 			return
@@ -34,14 +34,14 @@ func (c *diskCache) makeRoom(need int64) {
 	}
 }
 
-func (c *diskCache) list() (entries []used, total int64) {
+func (c *diskCache) list() (entries []usedEntry, total int64) {
 	dirs, _ := os.ReadDir(c.path("entries"))
 	for _, d := range dirs {
 		info, err := d.Info()
 		if err != nil {
 			continue
 		}
-		e := used{dir: c.path("entries", d.Name()), at: info.ModTime(), size: treeBytes(c.path("entries", d.Name()))}
+		e := usedEntry{dir: c.path("entries", d.Name()), at: info.ModTime(), size: treeBytes(c.path("entries", d.Name()))}
 		entries = append(entries, e)
 		total += e.size
 	}

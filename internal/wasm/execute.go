@@ -102,6 +102,9 @@ func (r *run) fill() {
 // else went wrong after it.
 func (r *run) verdict(err error) (Exit, error) {
 	exit := Exit{Cause: Returned, PeakMemoryBytes: r.mem.peak}
+	if !r.tank.settle() && r.ended == nil {
+		r.ended = &stop{cause: OutOfFuel}
+	}
 	switch {
 	case r.ended != nil:
 		exit.Cause, exit.Code, exit.Trap = r.ended.cause, r.ended.code, r.ended.trap

@@ -46,6 +46,14 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
-	DefaultSlice      = 1_000_000
-	DefaultStackWords = 1 << 20
+	// DefaultSlice passes in about a millisecond: often enough to end a run in time
+	// and to let Go's scheduler and collector in, which native code shuts out;
+	// seldom enough to cost nothing that can be measured.
+	DefaultSlice = 1_000_000
+
+	// DefaultStackWords lets small frames nest 160,000 deep. Native frames take
+	// about 6 bytes for each word of the allowance, and 32 at the very most, so this
+	// limit is met before the compiler's own (84 MB, with half as much again while
+	// a stack is being grown), and at the same call on every machine.
+	DefaultStackWords = 5 << 19
 )

@@ -104,6 +104,9 @@ func (r *run) hostContext() context.Context {
 
 // callHost runs one host function and then looks whether the run may go on.
 func (r *run) callHost(fn func(context.Context, *Call, []uint64), stack []uint64) {
+	if !r.tank.settle() {
+		r.stop(stop{cause: OutOfFuel})
+	}
 	r.inHost = true
 	fn(r.hostContext(), &r.call, stack)
 	r.inHost = false

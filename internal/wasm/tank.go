@@ -45,8 +45,25 @@ func (t *tank) refill(remaining int64) (int64, bool) {
 	return remaining + int64(n), true
 }
 
+// settle pays what the guest's counter owes. Metered code looks at its counter at
+// loops and calls only, so host calls and the end of a run settle first: nothing
+// is done for a guest that can't pay for it.
+func (t *tank) settle() bool {
+	if t.fuel == nil {
+		return true
+	}
+	remaining := int64(t.fuel.Get())
+	if remaining >= 0 {
+		return true
+	}
+	refilled, ok := t.refill(remaining)
+	t.fuel.Set(uint64(refilled))
+	return ok
+}
+
 // charge takes a host call's units, first from what isn't drawn yet and then
-// back out of the guest's counter. It reports false when that can't pay.
+// back out of the guest's counter, which is settled. It reports false when that
+// can't pay.
 func (t *tank) charge(units uint64) bool {
 	if t.fuel == nil {
 		t.charged = addSat(t.charged, units)
@@ -59,12 +76,12 @@ func (t *tank) charge(units uint64) bool {
 	free := t.limit - t.charged - t.drawn
 	if units > free {
 		back := units - free
-		remaining := int64(t.fuel.Get())
-		if remaining < 0 || uint64(remaining) < back {
+		remaining := t.fuel.Get()
+		if remaining < back {
 			t.spent = true
 			return false
 		}
-		t.fuel.Set(uint64(remaining) - back)
+		t.fuel.Set(remaining - back)
 		t.drawn -= back
 	}
 	t.charged += units
