@@ -8,7 +8,7 @@ build: ; CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/joulebox ./cmd
 test: ; go test $(TESTFLAGS) ./...
 check: ; bash .ci/run fmt vet static vuln cross
 fuzz: ; FUZZTIME=$(FUZZTIME) bash .ci/run fuzz
-bench: build ; go test -run '^$$' -bench . -benchtime 1x $(TESTFLAGS) ./bench
+bench: build ; go run ./bench $(BENCHFLAGS)
 vectors: ; go test -count=1 -v -run 'Vector' ./...
 demo: build ; sh examples/demo.sh bin/joulebox demo
 man: build ; bin/joulebox man > docs/joulebox.1

@@ -122,24 +122,3 @@ func absolute(paths []string) []string {
 	}
 	return list
 }
-
-// mount is one directory of the host under the path that the unit sees.
-type mount struct{ host, guest string }
-
-func parseMounts(texts []string) (mounts []mount, err error) {
-	for _, t := range texts {
-		i := strings.LastIndex(t, ":")
-		if i <= 0 || !filepath.IsAbs(t[i+1:]) {
-			return nil, fmt.Errorf("--mount: got %q, want HOST:GUEST with an absolute guest path, like ./data:/data", t)
-		}
-		host, err := filepath.Abs(t[:i])
-		if err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(host); err != nil {
-			return nil, fmt.Errorf("--mount: %w", err)
-		}
-		mounts = append(mounts, mount{host, filepath.Clean(t[i+1:])})
-	}
-	return mounts, nil
-}

@@ -10,15 +10,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/joulebox/joulebox/host"
 )
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	host.RunCompilerIfAsked()
+	ctx, stop := withSignals()
 	defer stop()
 	return execute(ctx, os.Args[1:], newConsole(os.Stdin, os.Stdout, os.Stderr))
 }

@@ -35,7 +35,8 @@ func newRoot(c *console) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newExplain(c), newVerify(c), newGrants(c), newKey(c), newID(c), newCanon(c), newVersion(c), newCompletion(c), newMan(c),
+		newRun(c), newExplain(c), newVerify(c), newGrants(c), newReceipts(c),
+		newKey(c), newDoctor(c), newID(c), newCanon(c), newVersion(c), newCompletion(c), newMan(c),
 	)
 	return root
 }

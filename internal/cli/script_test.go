@@ -6,11 +6,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/internal/cli"
 )
 
 // The scripts run the real main, as a process of its own.
 func TestMain(m *testing.M) {
+	host.RunCompilerIfAsked()
 	testscript.Main(m, map[string]func(){
 		"joulebox": func() { os.Exit(cli.Main()) },
 	})

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/joulebox/joulebox/custody"
+	"github.com/joulebox/joulebox/host"
+)
+
+// handed is what a run is given beside its unit: streams, variables, mounts.
+type handed struct {
+	host.BrokerConfig
+	stdin *os.File // to close
+}
+
+func (h *handed) close() {
+	if h.stdin != nil {
+		_ = h.stdin.Close()
+	}
+}
+
+func (f *runFlags) handed(c *console, args []string) (h *handed, err error) {
+	h = &handed{BrokerConfig: host.BrokerConfig{
+		Args:  append([]string{filepath.Base(args[0])}, args[1:]...),
+		Stdin: c.in, Stdout: c.out, Stderr: c.err,
+		Log: c.err,
+	}}
+	if f.stdin != "" {
+		if h.stdin, err = os.Open(f.stdin); err != nil {
+			return nil, fmt.Errorf("--stdin: %w", err)
+		}
+		h.Stdin = h.stdin
+	}
+	if h.Env, err = environment(f.env); err != nil {
+		return nil, err
+	}
+	if h.Mounts, err = parseMounts(f.mounts); err != nil {
+		return nil, err
+	}
+	state, err := custody.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	h.Hidden = []string{state}
+	return h, nil
+}
+
+// environment is what was named and nothing else: a unit inherits no variable.
+func environment(texts []string) (env []string, err error) {
+	for _, t := range texts {
+		if strings.Contains(t, "=") {
+			env = append(env, t)
+			continue
+		}
+		value, ok := os.LookupEnv(t)
+		if !ok {
+			return nil, fmt.Errorf("--env: %s isn't set here, so there is no value to hand on; give one with %s=VALUE", t, t)
+		}
+		env = append(env, t+"="+value)
+	}
+	return env, nil
+}
+
+// parseMounts reads each HOST:GUEST.
+func parseMounts(texts []string) (mounts []host.Mount, err error) {
+	for _, t := range texts {
+		i := strings.LastIndex(t, ":")
+		if i <= 0 || !filepath.IsAbs(t[i+1:]) {
+			return nil, fmt.Errorf("--mount: got %q, want HOST:GUEST with an absolute guest path, like ./data:/data", t)
+		}
+		dir, err := filepath.Abs(t[:i])
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("--mount: %w", err)
+		}
+		mounts = append(mounts, host.Mount{Host: dir, Guest: filepath.Clean(t[i+1:])})
+	}
+	return mounts, nil
+}

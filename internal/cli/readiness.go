@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// part is how much of one part of the standard is there (§9). The page that is
+// made of these is held to them by a test.
+type part struct {
+	name, clause, class, there, missing string
+}
+
+// The classes of §9, and one for what isn't there at all.
+const (
+	solid       = "Solid"
+	engineering = "Engineering"
+	absent      = "Absent"
+)
+
+var parts = []part{
+	{"Content addressing, canonical forms", "§3, §4", solid, "BLAKE3 ids, strict RFC 8785 and core deterministic CBOR; published vectors and fuzzing", "nothing"},
+	{"Capability grants, deny by default", "§5", solid, "all eight members, the pure Enforcer, the required tier with its reasons", "executors for process, browser, display, inference and inbound: a grant that names them is declined"},
+	{"Energy receipt (JCR-1)", "§6", solid, "made, sealed, opened, verified; wrong combinations can't be built and are refused when read", "nothing in the form"},
+	{"Energy figures", "§6.2, §6.3", engineering, "Cpu and Simd estimated from counted work by one table; Cpu measured through powercap where it can be read", "calibration, accelerators, attribution below the whole package by anything but CPU time"},
+	{"Attestation, Ed25519 over JCS", "§7.1 to §7.3", solid, "made, sealed, verified; the bundle with every check, offline", "nothing"},
+	{"Key custody", "§7.4", engineering, "a key file that only its user can read; sequence numbers never repeat; copies are noticed", "TPM, HSM and agent; the supervisor and the engine share one process"},
+	{"Anti-evasion", "§7.5", engineering, "clock, randomness, names and environment are the grant's; denied reaching about is recorded as probing", "normalised timing"},
+	{"S0 Bare, S1 Capability", "§2.2", engineering, "trusted WASM, ended from outside at its bounds", "native programs"},
+	{"S2 Sandbox", "§2.2", engineering, "instruction metering, memory cap, wall and CPU time, every capability brokered; WASI preview 1 and the sandbox interface", "a host process of its own"},
+	{"S3 Partition", "§2.2", absent, "", "everything: such a request is declined"},
+	{"S4 Unikernel, S5 MicroVM", "§2.2", absent, "", "everything: such a request is declined"},
+	{"S6 Confidential, TEE evidence", "§7.6", absent, "the form is read; a bundle at S6 ends as incomplete", "verification and generation of evidence"},
+	{"S7 Sovereign", "§7.7", absent, "the form and the audit chain", "everything else: such a request is declined"},
+	{"EAT", "§7.8", solid, "both directions, with every bundle", "nothing"},
+	{"Replay journal", "§8", absent, "the chain and its root", "recording and replay"},
+	{"Agent server (MCP)", "§11", absent, "", "everything"},
+	{"Build ledger", "§12", absent, "", "everything"},
+	{"Durable run records", "§13", absent, "", "everything"},
+	{"Environment manifest", "§14", absent, "the signed form is read in a bundle", "ingestion"},
+	{"Warm pools", "§15", absent, "", "everything"},
+	{"Fleet records", "§16", absent, "", "everything"},
+}
+
+// readinessPage is docs/READINESS.md.
+func readinessPage() string {
+	var b strings.Builder
+	b.WriteString("# Readiness\n\nHow much of each part of the standard is there (§9). Made by `joulebox doctor --readiness`;\n" +
+		"a test holds this page to the program. Nothing is advertised beyond it.\n\n| Part | Clause | Class | There | Missing |\n|---|---|---|---|---|\n")
+	for _, p := range parts {
+		there := p.there
+		if there == "" {
+			there = "nothing"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", p.name, p.clause, p.class, there, p.missing)
+	}
+	return b.String()
+}

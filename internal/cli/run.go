@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/supervisor"
+)
+
+type runFlags struct {
+	grantFlags
+	mounts    []string
+	env       []string
+	entry     string
+	stdin     string
+	challenge string
+	bundle    string
+	json      string
+	quiet     bool
+}
+
+func newRun(c *console) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] prog.wasm [args...]",
+		Short: "run a program under grants",
+		Long: `Runs a WASM program: a WASI command, or a module that exports run: () -> i32. What
+isn't granted is denied. Flags end at the program, or at --; the rest is the
+program's.
+
+Standard input and output are the program's own. On standard error, after what the
+program writes there, stands one line: the tier, the outcome, what it cost and how
+that is known, and the ids. With --json the whole record stands there instead, as
+one JSON document, or in the file of --json=FILE.
+
+Grants speak of paths as the program sees them. A path that is granted and not
+mounted is the same path on this host.
+
+` + exitHelp,
+		Args:        cobra.ArbitraryArgs,
+		Annotations: map[string]string{ownCodes: "yes"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fail(exitDecline, errNoProgram, helpHint(cmd))
+			}
+			return c.run(cmd.Context(), f, args)
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+func (f *runFlags) register(to *pflag.FlagSet) {
+	f.grantFlags.register(to)
+	to.StringArrayVar(&f.mounts, "mount", nil, "show a directory of the host under another path: `HOST:GUEST`; the grants speak of GUEST")
+	to.StringArrayVar(&f.env, "env", nil, "set a variable for the program: `K=V`, or K alone to hand on this process's value, which keeps it off the command line")
+	to.StringVar(&f.entry, "entry", "", "call this `EXPORT` instead of _start or run")
+	to.StringVar(&f.stdin, "stdin", "", "read standard input from `FILE`")
+	to.StringVar(&f.challenge, "challenge", "", "bind a relying party's freshness value `C` into the record: base64url, or hex: and hex digits, of 8 to 64 bytes")
+	to.StringVar(&f.bundle, "bundle", "", "write the bundle, which anyone can verify, to `FILE`")
+	to.StringVar(&f.json, "json", "", "show the record as JSON on standard error, or in `FILE` with --json=FILE")
+	to.Lookup("json").NoOptDefVal = "-"
+	to.BoolVarP(&f.quiet, "quiet", "q", false, "no summary line")
+}
+
+// run does what the command says, in the order in which things can go wrong:
+// what was typed, what is on disk, what this host can do, the unit itself.
+func (c *console) run(ctx context.Context, f runFlags, args []string) error {
+	request, err := f.request(args)
+	if err != nil {
+		return err
+	}
+	handed, err := f.handed(c, args)
+	if err != nil {
+		return fail(exitDecline, err, "")
+	}
+	defer handed.close()
+	out, err := f.outputs()
+	if err != nil {
+		return fail(exitDecline, err, "")
+	}
+	defer out.discard()
+	h, err := openHouse(c)
+	if err != nil {
+		return fail(exitDecline, err, "")
+	}
+	defer h.close()
+	record, err := h.runOnce(ctx, request, handed.BrokerConfig)
+	if err != nil {
+		return c.declined(err, f.json)
+	}
+	return c.finish(ctx, f, out, record)
+}
+
+// request is the part of a run that its unit id covers.
+func (f *runFlags) request(args []string) (r supervisor.Request, err error) {
+	if r.Grants, err = f.grants(); err != nil {
+		return r, fail(exitDecline, err, "")
+	}
+	if r.Challenge, err = parseChallenge(f.challenge); err != nil {
+		return r, fail(exitDecline, fmt.Errorf("--%w", err), "")
+	}
+	if r.Image, err = readProgram(args[0]); err != nil {
+		return r, err
+	}
+	entry := f.entry
+	if entry == "" {
+		entry = defaultEntry(r.Image)
+	}
+	r.Placement = f.placement()
+	r.Entrypoint = append([]string{entry}, args[1:]...)
+	return r, nil
+}
+
+// readProgram tells a program that isn't there from one that may not be read, as
+// a shell does.
+func readProgram(name string) ([]byte, error) {
+	image, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		hint := ""
+		if strings.HasPrefix(name, "-") {
+			hint = "flags stand before the program"
+		}
+		return nil, fail(exitMissing, err, hint)
+	case err != nil:
+		return nil, fail(exitDenied, err, "")
+	}
+	return image, nil
+}
+
+// declined shows why nothing ran.
+func (c *console) declined(err error, jsonTo string) error {
+	f := asDeclined(err)
+	if jsonTo != "" {
+		doc := map[string]any{"error": f.err.Error(), "hint": f.hint, "exit": f.code}
+		var d *supervisor.DeclinedError
+		if errors.As(err, &d) {
+			doc["tier"], doc["reasons"] = d.Tier, d.Reasons
+		}
+		if err := c.writeJSON(jsonTo, doc); err != nil {
+			return fail(exitDecline, err, "")
+		}
+		return quiet(f.code)
+	}
+	return f
+}
+
+func asDeclined(err error) *failure {
+	f := &failure{code: exitDecline, err: err}
+	var declined *supervisor.DeclinedError
+	var refused *host.RefusedError
+	switch {
+	case errors.As(err, &declined):
+		f.hint = declined.Hint
+	case errors.As(err, &refused):
+		f.hint = refused.Hint
+	}
+	return f
+}
+
+// finish shows the record and hands the unit's exit code on.
+func (c *console) finish(ctx context.Context, f runFlags, out *outputs, r *supervisor.Record) error {
+	rec := newRunRecord(r.Bundle)
+	rec.Detail, rec.Bundle = r.Exit.Detail, f.bundle
+	for _, d := range r.Denials {
+		rec.Denials = append(rec.Denials, denialRecord(d))
+	}
+	if err := out.commit(r.Bundle); err != nil {
+		return fail(exitDecline, fmt.Errorf("the unit ran and its record is kept, but: %w", err), "joulebox receipts show --bundle "+short(rec.AttestationID)+" prints it")
+	}
+	if f.json != "" {
+		if err := c.writeJSON(f.json, rec); err != nil {
+			return fail(exitDecline, err, "")
+		}
+	} else if !f.quiet {
+		c.note("%s", rec.summary(c))
+		c.hintDenials(rec)
+	}
+	return quiet(rec.exitCode(interruptedBy(ctx)))
+}
+
+// hintDenials says what a failed unit was refused: the first thing that its user
+// wants to know. A unit that completed did without.
+func (c *console) hintDenials(r runRecord) {
+	if r.Outcome != joulebox.Failed || len(r.Denials) == 0 {
+		return
+	}
+	d := r.Denials[0]
+	text := "it was denied something: " + d.Reason
+	if d.Grant != "" {
+		text += "; the grant that would allow it is " + d.Grant
+	}
+	fmt.Fprintf(c.err, "%s %s\n", c.paint(dim, "hint:"), text)
+}
+
+func (c *console) writeJSON(to string, v any) error {
+	if to == "-" {
+		return writeDocument(c.err, v)
+	}
+	return writeFile(to, func(w *os.File) error { return writeDocument(w, v) })
+}
+
+// bundleText is the bundle as it is written to a file.
+func bundleText(b *bundle.Bundle) []byte { return append(b.Marshal(), '\n') }
