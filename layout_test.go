@@ -17,8 +17,8 @@ const module = "github.com/joulebox/joulebox"
 // that isn't named here has no layer, and the test says so.
 var layers = [][]string{
 	{"."},
-	{"internal/sig", "internal/jcs", "internal/dcbor", "internal/vectors", "internal/toll", "internal/seal"},
-	{"internal/cose"},
+	{"internal/sig", "internal/jcs", "internal/dcbor", "internal/vectors", "internal/toll", "internal/disk"},
+	{"internal/cose", "internal/seal"},
 	{"unit", "grant", "receipt", "attestation", "journal", "ledger", "runrecord", "manifest", "warmpool", "fleet"},
 	{"bundle", "internal/wasm/rewrite"},
 	{"internal/wasm", "internal/jail", "internal/vmm"},

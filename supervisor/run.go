@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/joulebox/joulebox"
-	"github.com/joulebox/joulebox/attestation"
 	"github.com/joulebox/joulebox/bundle"
 	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/meter"
@@ -69,12 +68,7 @@ func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) <-chan error {
 }
 
 func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle) error {
-	data, err := b.Marshal()
-	if err != nil {
-		return err
-	}
-	st := b.Statement()
-	_, err = s.config.Log.Append(ctx, data, st.ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID)
+	_, err := s.config.Log.Append(ctx, b.Marshal(), b.Statement().ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID)
 	return err
 }
 
@@ -153,7 +147,7 @@ func closeAll(spans []meter.Span) (err error) {
 func (s *Supervisor) limits(p *Plan) host.Limits {
 	c := p.Grants.Compute
 	return host.Limits{
-		Units:  s.config.Table.Fuel(joulebox.Microjoules(c.EnergyBudgetUJ)),
+		Units:  s.config.Table.Fuel(c.EnergyBudgetUJ),
 		Vector: s.config.Table.UnitsPerVector,
 		Wall:   time.Duration(c.CPUTimeMS) * time.Millisecond,
 		Memory: c.MemoryBytes,

@@ -104,19 +104,10 @@ func (h house) verify(t testing.TB, data []byte) bundle.Report {
 	return b.Verify(bundle.Options{Pinned: []bundle.Key{{Name: "house", Public: h.Public()}}})
 }
 
-func marshal(t testing.TB, r *supervisor.Record) []byte {
-	t.Helper()
-	data, err := r.Bundle.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func TestRecordVerifies(t *testing.T) {
 	h := newHouse(t)
 	record := h.run(t, request(returns(0)), host.BrokerConfig{})
-	if report := h.verify(t, marshal(t, record)); report.Verdict != bundle.Valid {
+	if report := h.verify(t, record.Bundle.Marshal()); report.Verdict != bundle.Valid {
 		t.Errorf("verdict %s: %v", report.Verdict, report.Failures())
 	}
 	if got := record.Exit.Outcome; got != joulebox.Completed {
@@ -146,7 +137,7 @@ func TestRecordAndObjectsAreKept(t *testing.T) {
 	}
 	n := 0
 	for rec, err := range h.store.Find(t.Context(), record.Bundle.Statement().ID()) {
-		if err != nil || !bytes.Equal(rec.Data, marshal(t, record)) {
+		if err != nil || !bytes.Equal(rec.Data, record.Bundle.Marshal()) {
 			t.Errorf("the log holds another record (%v)", err)
 		}
 		n++
@@ -189,7 +180,7 @@ func TestOutcomes(t *testing.T) {
 			if (result.ExitCode == nil) != (c.code == nil) || c.code != nil && *result.ExitCode != *c.code {
 				t.Errorf("exit code %v, want %v", result.ExitCode, c.code)
 			}
-			if report := h.verify(t, marshal(t, record)); report.Verdict != bundle.Valid {
+			if report := h.verify(t, record.Bundle.Marshal()); report.Verdict != bundle.Valid {
 				t.Errorf("verdict %s: %v", report.Verdict, report.Failures())
 			}
 		})
@@ -200,9 +191,9 @@ func TestOutcomes(t *testing.T) {
 // more than one straight run of code.
 func TestEnergyBudgetIsHard(t *testing.T) {
 	h := newHouse(t)
-	for _, budget := range []uint64{1, 10, 1000, 123_456} {
+	for _, budget := range []joulebox.Microjoules{1, 10, 1000, 123_456} {
 		r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = budget })
-		got := uint64(h.run(t, r, host.BrokerConfig{}).Receipt().Total().EstimatedUJ)
+		got := h.run(t, r, host.BrokerConfig{}).Receipt().Total().EstimatedUJ
 		if got > budget+1 {
 			t.Errorf("a budget of %d µJ was passed: %d", budget, got)
 		}
