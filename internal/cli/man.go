@@ -29,7 +29,7 @@ func writeManual(w io.Writer, root *cobra.Command) error {
 	b.WriteString(".SH SYNOPSIS\n.B joulebox run\n[flags] prog.wasm [args...]\n.br\n.B joulebox\ncommand [flags] [args...]\n")
 	b.WriteString(".SH DESCRIPTION\n" + paragraphs(root.Long) + ".SH COMMANDS\n")
 	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() {
+		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
 			manualCommand(&b, cmd)
 		}
 	}
@@ -40,6 +40,7 @@ func writeManual(w io.Writer, root *cobra.Command) error {
 }
 
 func manualCommand(b *strings.Builder, cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag() // or the usage line would differ by whether the command ran
 	fmt.Fprintf(b, ".SS %s\n", roff(cmd.UseLine()))
 	text := cmd.Long
 	if text == "" {
