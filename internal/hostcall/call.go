@@ -19,7 +19,7 @@ const (
 type call struct {
 	ctx context.Context
 	s   Services
-	g   guest
+	g   Guest
 	mem []byte
 }
 

@@ -57,16 +57,29 @@ func hostFunc(s signature) func(context.Context, *wasm.Call, []uint64) {
 // Services.
 type Carrier interface{ Sandbox() Services }
 
-// guest is a run as the calls see it; *wasm.Call is one.
-type guest interface {
+// Guest is a run as the calls see it; *wasm.Call is one.
+type Guest interface {
 	Memory() []byte
 	Charge(units uint64)
 }
 
-func invoke(ctx context.Context, services Services, g guest, s *signature, stack []uint64) {
+func invoke(ctx context.Context, services Services, g Guest, s *signature, stack []uint64) {
 	k := call{ctx: ctx, s: services, g: g, mem: g.Memory()}
 	g.Charge(services.Tolls().Call)
 	stack[0] = s.encode(s.f(&k, stack))
+}
+
+// Invoke makes one call by its name for a guest of any engine: arguments in stack,
+// the result in stack[0]. It reports false when there is no such call.
+func Invoke(ctx context.Context, services Services, g Guest, name string, stack []uint64) bool {
+	for i := range signatures {
+		s := &signatures[i]
+		if s.name == name && len(stack) >= max(1, len(s.params)) {
+			invoke(ctx, services, g, s, stack)
+			return true
+		}
+	}
+	return false
 }
 
 // encode is how the engine wants a result: an i32 in the low half, the rest zero.

@@ -59,7 +59,7 @@ func (c *Context) Close() error {
 }
 
 // invoke runs one call for a guest and leaves its errno in stack[0].
-func (c *Context) invoke(ctx context.Context, g guest, v *version, f function, stack []uint64) {
+func (c *Context) invoke(ctx context.Context, g Guest, v *version, f function, stack []uint64) {
 	g.Charge(c.tolls.Call)
 	c.k = call{ctx: ctx, g: g, c: c, v: v, mem: g.Memory()}
 	e := f(&c.k, stack)

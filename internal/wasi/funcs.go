@@ -1,6 +1,8 @@
 package wasi
 
 import (
+	"context"
+
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/joulebox/joulebox/internal/wasm"
@@ -16,7 +18,8 @@ type signature struct {
 	since        int // 0: in both versions, 1: preview 1 only
 }
 
-// signatures lists preview 1 in the order of its definition.
+// signatures lists preview 1 in the order of its definition, but for proc_exit,
+// which has no result.
 var signatures = []signature{
 	{"args_get", "ii", argsGet, 0},
 	{"args_sizes_get", "ii", argsSizesGet, 0},
@@ -78,6 +81,21 @@ func HostFuncs() []wasm.HostFunc {
 		list = append(list, wasm.HostFunc{Module: v.module, Name: "proc_exit", Params: types("i"), Fn: procExit})
 	}
 	return list
+}
+
+// Invoke makes one call by its name for a guest of any engine: arguments in stack,
+// the errno in stack[0]. It reports false when there is no such call.
+func (c *Context) Invoke(ctx context.Context, g Guest, module, name string, stack []uint64) bool {
+	for _, v := range []*version{&preview1, &unstable} {
+		for i := range signatures {
+			s := &signatures[i]
+			if s.name == name && v.module == module && s.since <= v.number && len(stack) >= max(1, len(s.params)) {
+				c.invoke(ctx, g, v, s.f, stack)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func types(s string) []api.ValueType {

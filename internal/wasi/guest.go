@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// guest is a run as the calls see it; *wasm.Call is one.
-type guest interface {
+// Guest is a run as the calls see it; *wasm.Call is one.
+type Guest interface {
 	Memory() []byte
 	Charge(units uint64)
 	Exit(code uint32)
@@ -17,7 +17,7 @@ type guest interface {
 // call is one host call under way. A run makes one at a time, so it is reused.
 type call struct {
 	ctx context.Context
-	g   guest
+	g   Guest
 	c   *Context
 	v   *version
 	mem []byte
