@@ -65,7 +65,7 @@ func checkVersion(fsys disk.FS, dir string) error {
 	return nil
 }
 
-// create writes the version first: what else is missing is made when it's opened.
+// create writes the version last: with it, the folders' names are durable.
 func create(fsys disk.FS, dir string) error {
 	if err := disk.MakeDirs(fsys, dir); err != nil {
 		return err
@@ -86,9 +86,14 @@ func create(fsys disk.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case "lock", "version.new", "version":
+		case "lock", "objects", "log", "version.new", "version":
 		default:
 			return fmt.Errorf("store: %s holds %q and no version: it's no store of ours, give a folder that is empty or new", dir, name)
+		}
+	}
+	for _, name := range []string{"objects", "log"} {
+		if err := mkdir(fsys, filepath.Join(dir, name)); err != nil {
+			return err
 		}
 	}
 	path := filepath.Join(dir, "version")

@@ -17,7 +17,7 @@ import (
 )
 
 // DirObjects keeps objects as files in a folder: the digest in hex, whose first
-// two digits are a folder of their own. (The id's own text has two cases, which
+// digit is a folder of its own. (The id's own text has two cases, which
 // some file systems don't tell apart.) An object is written elsewhere, synced,
 // renamed, and its folder synced; it's made read-only when all of that is done,
 // so that whoever finds it read-only knows that it's durable.
@@ -60,18 +60,16 @@ func (o *DirObjects) create() error {
 	if err := disk.MakeDirs(o.fs, o.dir); err != nil {
 		return err
 	}
-	for i := range 256 {
-		if err := mkdir(o.fs, filepath.Join(o.dir, hex.EncodeToString([]byte{byte(i)}))); err != nil {
+	for _, digit := range "0123456789abcdef" {
+		if err := mkdir(o.fs, filepath.Join(o.dir, string(digit))); err != nil {
 			return err
 		}
 	}
 	if err := o.fs.SyncDir(o.dir); err != nil {
 		return err
 	}
-	if err := mkdir(o.fs, filepath.Join(o.dir, tempFolder)); err != nil {
-		return err
-	}
-	return o.fs.SyncDir(o.dir)
+	// Not synced: if it's lost, all of this is done again.
+	return mkdir(o.fs, filepath.Join(o.dir, tempFolder))
 }
 
 func mkdir(fsys disk.FS, name string) error {
@@ -104,7 +102,7 @@ func (o *DirObjects) sweep() error {
 
 func (o *DirObjects) path(id joulebox.ID) string {
 	name := hex.EncodeToString(id[:])
-	return filepath.Join(o.dir, name[:2], name[2:])
+	return filepath.Join(o.dir, name[:1], name[1:])
 }
 
 // Close ends the use of the objects. Nothing is left open before.
