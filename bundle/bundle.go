@@ -15,7 +15,8 @@ const Schema = "joulebox.bundle/1"
 
 // Bundle is one parsed or assembled file. Its members are well formed each for
 // itself; whether they belong together, and who signed them, is for Verify to
-// say. It doesn't change once made.
+// say. It doesn't change once made: what its methods return shares memory with
+// it, and is to be read and not written.
 type Bundle struct {
 	raw raw // every member as bytes, canonical where it is JSON
 
