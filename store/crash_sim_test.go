@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -59,6 +62,41 @@ func (a *told) life(d *disktest.Sim, records int, goOn bool) error {
 		}
 	}
 	return nil
+}
+
+// batch is a process whose appends wait for each other and are written at once.
+func (a *told) batch(d *disktest.Sim, records int) error {
+	s, err := open(d, simDir, small)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	s.turn <- struct{}{}
+	for i := range records {
+		a.begun++
+		n := a.begun
+		wg.Go(func() {
+			if _, err := s.Append(context.Background(), simRecord(n), simKey(n), simKey(-(n % 3))); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				a.records = append(a.records, n)
+			}
+		})
+		for s.waiting() <= i { // in the order of their numbers
+			runtime.Gosched()
+		}
+	}
+	<-s.turn
+	wg.Wait()
+	return nil
+}
+
+func (l *DirLog) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue)
 }
 
 // check opens what a crash left and compares it with what was told.
@@ -185,8 +223,12 @@ func TestCrashUponCrash(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		d, a := disktest.New(), newTold()
 		for crash := range 6 {
-			d.Inject(disktest.PowerOff(1 + random.IntN(200)))
-			_ = a.life(d, 1+random.IntN(8), false)
+			d.Inject(someFault(random))
+			if random.IntN(3) == 0 {
+				_ = a.batch(d, 1+random.IntN(6))
+			} else {
+				_ = a.life(d, 1+random.IntN(8), false)
+			}
 			if random.IntN(2) == 0 {
 				d = d.Kill()
 			} else {
@@ -196,6 +238,24 @@ func TestCrashUponCrash(t *testing.T) {
 				t.Fatalf("seed %d, crash %d: %v", seed, crash, err)
 			}
 		}
+	}
+}
+
+// someFault stops the program anywhere, or at the sync of one of its first
+// appends: what the next one then builds upon may not be on the disk.
+func someFault(random *rand.Rand) disktest.Fault {
+	if random.IntN(2) == 0 {
+		return disktest.PowerOff(1 + random.IntN(200))
+	}
+	left := 1 + random.IntN(3)
+	return func(c disktest.Call) error {
+		if c.Op == "sync" && strings.HasSuffix(c.Name, segmentSuffix) {
+			left--
+		}
+		if left <= 0 {
+			return disktest.ErrPower
+		}
+		return nil
 	}
 }
 
