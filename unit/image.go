@@ -159,8 +159,6 @@ func (im Image) validateTree() error {
 	case im.Kernel.IsZero() && !im.Agent.IsZero():
 		return fmt.Errorf("image: agent without kernel; want both")
 	}
-	// A path's parents sort before it, so one pass with a stack finds an entry
-	// beneath something that is no directory.
 	for i, e := range im.Entries {
 		if err := e.validate(); err != nil {
 			return fmt.Errorf("image: entries[%d]: %w", i, err)
@@ -192,6 +190,9 @@ const maxMode = 0o7777
 func (e Entry) validate() error {
 	if err := checkPath(e.Path); err != nil {
 		return fmt.Errorf("path: %w", err)
+	}
+	if e.Path == "/" && e.Type != Dir {
+		return fmt.Errorf("type: got %q for the root, want %q", e.Type, Dir)
 	}
 	hasB3, hasTarget := !e.B3.IsZero(), e.Target != ""
 	switch {
