@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -123,7 +124,7 @@ func (d *dir) Link(ctx context.Context, path string, to wasi.Dir, newPath string
 // granted.
 func (d *dir) Symlink(ctx context.Context, target, path string) error {
 	return d.change(ctx, path, grant.Write, func(p *place) error {
-		leads, err := linkTarget(p.parent.path, target)
+		leads, err := d.leadsTo(p, target)
 		if err != nil {
 			return d.s.b.refuse(p.path, errEscapes)
 		}
@@ -133,6 +134,32 @@ func (d *dir) Symlink(ctx context.Context, target, path string) error {
 		}
 		return unix.Symlinkat(target, p.parent.fd, p.name)
 	})
+}
+
+// leadsTo is the guest path that a new link would lead to: what is there now, what
+// would be made there, or what the text says.
+func (d *dir) leadsTo(p *place, target string) (string, error) {
+	leads, err := linkTarget(p.parent.path, target)
+	if strings.HasPrefix(target, "/") {
+		return leads, err
+	}
+	here := strings.TrimPrefix(strings.TrimPrefix(p.parent.path, d.root.guest), "/")
+	full := "./" + here + "/" + target
+	n, pinErr := d.s.pin(d.root, d.root.fd, full, 0)
+	if pinErr == nil {
+		return n.path, n.close()
+	}
+	if pinErr == unix.EXDEV {
+		return "", errEscapes
+	}
+	dirPath, name, splitErr := split(full)
+	if splitErr != nil {
+		return leads, err
+	}
+	if n, pinErr = d.s.pin(d.root, d.root.fd, dirPath, unix.O_DIRECTORY); pinErr == nil {
+		return join(n.path, name), n.close()
+	}
+	return leads, err
 }
 
 // Readlink says where a symbolic link leads.

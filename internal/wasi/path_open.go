@@ -27,7 +27,7 @@ func pathOpen(k *call, a []uint64) Errno {
 	how := openHow(e.base, uint16(oflags), e.flags)
 	how.Follow = follow
 	k.chargeStorage()
-	return k.open(d.dir, path, how, e, uint32(a[8]))
+	return k.open(d, path, how, e, uint32(a[8]))
 }
 
 // lookup reads lookupflags.
@@ -60,14 +60,19 @@ func openHow(base Rights, oflags uint16, flags Fdflags) OpenHow {
 }
 
 // open opens the path into e and puts e into the table.
-func (k *call) open(d Dir, path string, how OpenHow, e *entry, ptr uint32) Errno {
-	file, dir, err := d.Open(k.ctx, path, how)
+func (k *call) open(d *entry, path string, how OpenHow, e *entry, ptr uint32) Errno {
+	file, dir, err := d.dir.Open(k.ctx, path, how)
 	if err != nil {
 		return errnoOf(err)
 	}
 	if dir != nil {
 		e.dir, e.kind = dir, TypeDirectory
 		e.base &= dirRights
+		// Go opens directories without this right and truncates beneath them all the
+		// same. It decides nothing: whether a file may be written does.
+		if e.base&RightPathOpen != 0 {
+			e.base |= RightPathFilestatSetSize & d.inherit
+		}
 		e.flags &= FlagNonblock
 	} else {
 		e.file, e.kind = file, TypeRegularFile
