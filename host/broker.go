@@ -35,6 +35,9 @@ type BrokerConfig struct {
 	// Mounts map guest paths to host directories. A granted path that none of them
 	// holds is the same path on the host.
 	Mounts []Mount
+	// WorkDir is the guest path that the unit's relative names begin at, if its
+	// toolchain knows of one; it grants nothing. Empty is none.
+	WorkDir string
 	// Hidden are host paths that no grant reaches: where keys and records are.
 	Hidden []string
 

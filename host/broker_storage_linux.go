@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -57,18 +58,17 @@ func newStorage(b *Broker) (*storage, error) {
 	return s, nil
 }
 
-// checkMechanism makes sure that the kernel has what storage stands on.
-func checkMechanism() error {
-	var fs unix.Statfs_t
-	if err := unix.Statfs("/proc/self/fd", &fs); err != nil || fs.Type != unix.PROC_SUPER_MAGIC {
-		return errors.New("storage grants: /proc isn't mounted, and names of descriptors are read there; mount it")
+// checkMechanism makes sure, once, that the kernel has what storage stands on.
+var checkMechanism = sync.OnceValue(func() error {
+	if _, err := descriptors(); err != nil {
+		return fmt.Errorf("storage grants: %w", err)
 	}
 	fd, err := openBeneath(unix.AT_FDCWD, ".", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("storage grants: openat2 doesn't work here (it came with Linux 5.6, and a seccomp filter may hide it): %w", err)
 	}
 	return unix.Close(fd)
-}
+})
 
 func (s *storage) addMounts(mounts []Mount) error {
 	for _, m := range mounts {
@@ -204,7 +204,7 @@ func (s *storage) preopens() ([]wasi.Preopen, error) {
 		}
 		list = append(list, wasi.Preopen{Name: p, Dir: d})
 	}
-	return list, nil
+	return append(list, s.relativePreopens(list)...), nil
 }
 
 // preopenPath is the nearest directory at or above a base.
