@@ -2,23 +2,28 @@ package rewrite
 
 // facts is what one pass over a function's body tells about it.
 type facts struct {
-	callees  []uint32 // functions that it calls by name
+	calls    []uint32 // functions that it calls by name, one for each call
 	indirect []uint32 // types that it calls through a table
 	words    uint64   // of its frame
+	units    int64    // fixed costs of all its instructions
+	vectors  int64    // how many of them are vector instructions
+	straight bool     // it never branches, nor does a thing whose cost depends on its operands
 }
 
 // graph is the call graph. Behind the functions it has a node for each type:
 // who calls through a table reaches the functions of that type whose reference
 // the module ever takes.
 type graph struct {
-	m         *module
-	facts     []facts // by function; empty for imported ones
-	taken     []bool  // by function: its reference is taken, by ref.func or an element
-	canon     []uint32
-	byType    [][]uint32 // taken functions, by canonical type
-	component []int32    // by node: its strongly connected component
-	order     []uint32   // nodes, those that are called first
-	recursive []bool     // by node: it can be on the stack twice
+	m          *module
+	simdWeight int64
+	facts      []facts // by function; empty for imported ones
+	taken      []bool  // by function: its reference is taken, by ref.func or an element
+	canon      []uint32
+	byType     [][]uint32 // taken functions, by canonical type
+	component  []int32    // by node: its strongly connected component
+	order      []uint32   // nodes, callees first
+	recursive  []bool     // by node: it can be on the stack twice
+	typeExits  []bool     // by canonical type: a call through a table may reach the host
 }
 
 // frameWords is the stack allowance that a call draws while it can recurse: the
@@ -32,25 +37,34 @@ func frameWords(c *code) uint64 {
 	return w
 }
 
-func newGraph(m *module) *graph { return &graph{m: m} }
+func newGraph(m *module, simdWeight int64) *graph {
+	return &graph{m: m, simdWeight: simdWeight, facts: make([]facts, len(m.funcs)), taken: make([]bool, len(m.funcs))}
+}
 
 // add notes a function's body; it is called for each, in order.
 func (g *graph) add(f uint32, c *code) {
-	if g.facts == nil {
-		g.facts = make([]facts, len(g.m.funcs))
-		g.taken = make([]bool, len(g.m.funcs))
-	}
 	x := &g.facts[f]
-	x.words = frameWords(c)
+	x.words, x.straight = frameWords(c), true
 	for k := range c.ins {
 		in := &c.ins[k]
+		x.units += in.op.cost(g.simdWeight)
+		if in.op.isVector() {
+			x.vectors++
+		}
 		switch in.op {
 		case opCall:
-			x.callees = appendNew(x.callees, in.a)
+			x.calls = append(x.calls, in.a)
 		case opCallIndirect:
 			x.indirect = appendNew(x.indirect, in.a)
 		case opRefFunc:
 			g.taken[in.a] = true
+		case opLoop, opIf, opBr, opBrIf, opBrTable:
+			x.straight = false
+		case opReturn, opUnreachable:
+			x.straight = x.straight && k == len(c.ins)-2 // nothing but the end comes after it
+		}
+		if in.op.bulk() != bulkNone {
+			x.straight = false
 		}
 	}
 }
@@ -65,10 +79,6 @@ func appendNew(s []uint32, v uint32) []uint32 {
 
 // finish computes the graph once all bodies are known.
 func (g *graph) finish() {
-	if g.facts == nil {
-		g.facts = make([]facts, len(g.m.funcs))
-		g.taken = make([]bool, len(g.m.funcs))
-	}
 	g.takeReferences()
 	g.sortTypes()
 	g.connect()
@@ -120,10 +130,10 @@ func (g *graph) successor(n uint32, k int) (uint32, bool) {
 		return 0, false
 	}
 	x := &g.facts[n]
-	if k < len(x.callees) {
-		return x.callees[k], true
+	if k < len(x.calls) {
+		return x.calls[k], true
 	}
-	if k -= len(x.callees); k < len(x.indirect) {
+	if k -= len(x.calls); k < len(x.indirect) {
 		return uint32(len(g.m.funcs)) + g.canon[x.indirect[k]], true
 	}
 	return 0, false

@@ -116,6 +116,13 @@ func (m *machine) start(b []byte, name string) (*instance, error) {
 	return in, nil
 }
 
+// empty takes what is left in the tank away, so that the next call's count is its own.
+func (in *instance) empty() {
+	if in.metered {
+		in.mod.ExportedGlobal(FuelGlobal).(api.MutableGlobal).Set(0)
+	}
+}
+
 type result struct {
 	values []uint64
 	err    error
@@ -123,6 +130,7 @@ type result struct {
 	used   int64
 	simd   int64
 	memory uint64 // hash of the memory
+	line   int
 }
 
 func (in *instance) call(fn string, args ...uint64) (r result) {

@@ -25,7 +25,7 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 	var g *graph
 	m, err := decodeModule(b, lim, false, func(m *module, f uint32, c *code) {
 		if g == nil {
-			g = newGraph(m)
+			g = newGraph(m, opt.SIMDWeight)
 		}
 		g.add(f, c)
 	})
@@ -33,7 +33,7 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 		return nil, nil, err
 	}
 	if g == nil {
-		g = newGraph(m)
+		g = newGraph(m, opt.SIMDWeight)
 	}
 	g.finish()
 	info := m.info()
@@ -41,9 +41,24 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 		return nil, nil, &Error{Msg: "calls nest deeper than the limit without any recursion"}
 	}
 	out := newOutput(m)
-	r := &reference{o: out, g: g, opt: &opt}
-	m.eachBody(r.body)
+	if opt.reference {
+		r := &reference{o: out, g: g, opt: &opt}
+		m.eachBody(r.body)
+	} else {
+		out.fast(g, opt.SIMDWeight)
+	}
 	return out.bytes(), info, nil
+}
+
+// fast writes all functions the fast way.
+func (o *output) fast(g *graph, weight int64) {
+	w := &fast{o: o, g: g, ps: g.plans(), weight: weight}
+	x := &wrappers{w: w}
+	x.plan()
+	o.m.eachBody(w.body)
+	for _, write := range x.order {
+		write()
+	}
 }
 
 // eachBody validates all bodies again, which is cheaper than keeping what the

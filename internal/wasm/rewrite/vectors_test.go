@@ -1,9 +1,11 @@
 package rewrite
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +14,21 @@ import (
 
 const group = "06-wasm"
 
-// ways are the ways to run a guest; all must do the same.
-var ways = map[string]func(testing.TB) func([]byte) []byte{
-	"plain":     func(testing.TB) func([]byte) []byte { return func(b []byte) []byte { return b } },
-	"reference": func(t testing.TB) func([]byte) []byte { return func(b []byte) []byte { return meter(t, b, true) } },
-	"metered":   func(t testing.TB) func([]byte) []byte { return func(b []byte) []byte { return meter(t, b, false) } },
+// The ways to run a guest; all must do the same.
+const (
+	plain = iota
+	byReference
+	metered
+	waysToRun
+)
+
+var wayNames = [waysToRun]string{"plain", "reference", "metered"}
+
+func prepare(t testing.TB, way int) func([]byte) []byte {
+	if way == plain {
+		return func(b []byte) []byte { return b }
+	}
+	return func(b []byte) []byte { return meter(t, b, way == byReference) }
 }
 
 func runScripts(t *testing.T, files []string) counts {
@@ -24,19 +36,49 @@ func runScripts(t *testing.T, files []string) counts {
 		t.Fatal("no scripts")
 	}
 	total := counts{}
-	for name, way := range ways {
-		t.Run(name, func(t *testing.T) {
-			for _, f := range files {
-				s, err := readScript(f)
-				if err != nil {
-					t.Fatal(err)
-				}
-				runScript(t, s, way(t), total)
-			}
-		})
+	for _, f := range files {
+		s, err := readScript(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logs [waysToRun][]result
+		for way, name := range wayNames {
+			t.Run(filepath.Base(f)+"/"+name, func(t *testing.T) { logs[way] = runScript(t, s, prepare(t, way), total) })
+		}
+		compareLogs(t, f, logs[byReference], logs[metered])
 	}
 	t.Log(total)
 	return total
+}
+
+// compareLogs holds the fast way against the plain one: the same bits, the same
+// traps, and the same counts wherever a call ended well.
+func compareLogs(t *testing.T, f string, want, got []result) {
+	if len(want) != len(got) {
+		t.Errorf("%s: got %d results, want %d", f, len(got), len(want))
+		return
+	}
+	for k := range want {
+		if diff := want[k].differs(got[k]); diff != "" {
+			t.Errorf("%s:%d: metered against reference: %s", filepath.Base(f), want[k].line, diff)
+		}
+	}
+}
+
+func (r result) differs(x result) string {
+	switch {
+	case r.trap != x.trap:
+		return fmt.Sprintf("trap: got %q, want %q", x.trap, r.trap)
+	case !slices.Equal(r.values, x.values):
+		return fmt.Sprintf("got %x, want %x", x.values, r.values)
+	case r.memory != x.memory:
+		return "memory differs"
+	case r.err == nil && r.used != x.used:
+		return fmt.Sprintf("units: got %d, want %d", x.used, r.used)
+	case r.err == nil && r.simd != x.simd:
+		return fmt.Sprintf("vector instructions: got %d, want %d", x.simd, r.simd)
+	}
+	return ""
 }
 
 func glob(t *testing.T, pattern string) []string {

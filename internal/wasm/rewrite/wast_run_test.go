@@ -31,14 +31,16 @@ type runner struct {
 	last    *instance
 	byName  map[string]*instance
 	n       counts
+	log     []result // of all actions
 }
 
-func runScript(t *testing.T, s *script, prepare func([]byte) []byte, n counts) {
+func runScript(t *testing.T, s *script, prepare func([]byte) []byte, n counts) []result {
 	r := &runner{t: t, s: s, m: newMachine(t), prepare: prepare, byName: map[string]*instance{}, n: n}
 	r.m.spectest()
 	for k := range s.Commands {
 		r.command(&s.Commands[k])
 	}
+	return r.log
 }
 
 // spectest is the module that scripts may import from.
@@ -144,7 +146,11 @@ func (r *runner) act(c *command) (result, bool) {
 		args = append(args, w...)
 	}
 	r.m.budget(ample)
-	return in.call(c.Action.Field, args...), true
+	in.empty()
+	got := in.call(c.Action.Field, args...)
+	got.line = c.Line
+	r.log = append(r.log, got)
+	return got, true
 }
 
 func (r *runner) returns(c *command) {
