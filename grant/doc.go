@@ -15,8 +15,9 @@
 //     stars are one star. A bare "**" is everything, the root included.
 //   - A network query is lower-cased and loses one trailing dot before it is
 //     compared; nothing else about it is repaired. Names are A-labels.
-//   - A navigation is denied unless its text is already plain: no userinfo, no
-//     backslash, no blanks, no relative form, no opaque or blob origin.
+//   - A navigation is denied unless its text is already plain: no blanks, no
+//     backward or missing slashes, no host that a browser would rewrite, no
+//     relative form, no opaque or blob origin.
 //   - There is one list of key prefixes for both directions (§5.4).
 //
 // The package has no ambient state: no clock, no disk, no network (C2).

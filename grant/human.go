@@ -75,11 +75,15 @@ func textHint(human bool, s string) string {
 
 // suggest names the known member that is meant, if it is plain which.
 func suggest(got string, known []string) string {
-	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
 	for _, k := range known {
-		if plain(k) == plain(got) {
+		if fold(k) == fold(got) {
 			return fmt.Sprintf("; write %q", k)
 		}
 	}
 	return "; want one of " + strings.Join(known, ", ")
 }
+
+// fold makes "maxIops" and "max-iops" one with "max_iops".
+func fold(s string) string { return strings.ToLower(separators.Replace(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "")

@@ -300,9 +300,18 @@ func TestMayNavigate(t *testing.T) {
 		"https://example.com./":                     false, // another origin
 		"https://example.com:8443/":                 false,
 		"http://example.com/":                       false,
-		"https://example.com:0443/":                 false,
-		"https://example.com:/":                     false,
-		"https://user@example.com/":                 false,
+		"https://example.com:0443/":                 true,
+		"https://example.com:/":                     true,
+		"https://user@example.com/":                 true,
+		"https://user:p@ss@example.com:443/":        true,
+		"https://evil.test@example.com":             true,  // a user with that name
+		"https://a\\@example.com/":                  false, // a browser goes to a
+		"https://example.com:99999/":                false,
+		"https://example.com:00/":                   false,
+		"https://example.com:4 43/":                 false,
+		"https://example.com:443x/":                 false,
+		"https://@/":                                false,
+		"https://:443/":                             false,
 		"https://example.com@evil.test/":            false,
 		"https://example.com:443@evil.test/":        false,
 		"https://example.com\\@evil.test/":          false,

@@ -59,10 +59,10 @@ func NormalizeOrigin(s string) (Origin, error) {
 }
 
 // OriginOf is the origin that a browser would reach for an absolute URL, or an
-// error. It reads only plain URLs, so it never names another origin than the
-// URL standard does; what that standard would repair first (blanks, userinfo,
-// missing or backward slashes, percent-encoded or old numeric hosts, leading
-// zeros, an empty port) is refused.
+// error. It never names another origin than the URL standard does: what that
+// standard would repair first (blanks, missing or backward slashes) and hosts
+// that it would rewrite (percent-encoded, in another script, old numeric forms)
+// are refused. A user name before the host is no part of the origin.
 func OriginOf(url string) (Origin, error) {
 	if i := strings.IndexFunc(url, unplain); i >= 0 {
 		return Origin{}, fmt.Errorf("got %q, want a URL without blanks and control characters", url)
@@ -74,7 +74,22 @@ func OriginOf(url string) (Origin, error) {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		rest = rest[:i]
 	}
-	return originOf(url, scheme, lowerASCII(rest), parseURLHost)
+	// A backslash would end the authority in a browser, before any "@".
+	if strings.Contains(rest, `\`) {
+		return Origin{}, fmt.Errorf("got %q, want no backslash before the path", url)
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	host, port := splitAuthority(lowerASCII(rest))
+	return originOf(url, scheme, host+urlPort(port), parseURLHost)
+}
+
+// urlPort drops what the URL standard does: an empty port, leading zeros.
+func urlPort(s string) string {
+	digits := strings.TrimPrefix(s, ":")
+	if digits == "" {
+		return ""
+	}
+	return ":" + strings.TrimLeft(digits[:len(digits)-1], "0") + digits[len(digits)-1:]
 }
 
 func unplain(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }

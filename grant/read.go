@@ -63,6 +63,9 @@ func (r *reader) object(n *node, field string, members map[string]member) {
 	}
 	names := slices.Sorted(maps.Keys(members))
 	for _, name := range n.names {
+		if len(r.errs) > maxErrors {
+			return
+		}
 		m, ok := members[name]
 		if !ok {
 			r.fail(n.members[name], join(field, name), "unknown member%s", suggest(name, names))
