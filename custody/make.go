@@ -117,10 +117,7 @@ func (v *vault) install(public ed25519.PublicKey, folder string) error {
 	if err := v.fs.Rename(folder, v.base); err != nil {
 		return err
 	}
-	if err := v.fs.SyncDir(v.parent()); err != nil {
-		return err
-	}
-	return v.writePublic(public)
+	return v.durable(public)
 }
 
 // sweep removes folders that a crash left half made. They held keys that nothing

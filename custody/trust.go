@@ -213,6 +213,9 @@ func (t *Trust) update(change func([]TrustedKey) ([]TrustedKey, error)) error {
 	if err := disk.Replace(t.fs, t.path, t.path+".new", encodeTrust(keys)); err != nil {
 		return err
 	}
+	if err := disk.SyncUp(t.fs, filepath.Dir(t.path)); err != nil {
+		return err
+	}
 	t.keys = keys
 	return nil
 }

@@ -106,9 +106,12 @@ func (v *vault) readKey() (ed25519.PrivateKey, error) {
 // missing tells a key that never was from one that is gone.
 func (v *vault) missing() error {
 	pinned, err := v.readPublic()
+	var failed *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w at %s: `joulebox key new` makes one", ErrNoKey, v.base)
+	case errors.As(err, &failed):
+		return err
 	case err != nil:
 		return &LostError{Path: v.base, Reason: "the key folder is gone, and " + err.Error()}
 	}
@@ -131,13 +134,27 @@ func (v *vault) writePublic(pub ed25519.PublicKey) error {
 	return disk.Replace(v.fs, v.publicFile(), v.publicFile()+".new", []byte(hex.EncodeToString(pub)+"\n"))
 }
 
-// notePublic writes the public key beside a key folder that has none, as after a
-// crash between making the key and noting that it was made.
+// notePublic sees to it that the public key is noted beside the key folder. If
+// it isn't, a crash came between making the key and making its name durable.
 func (v *vault) notePublic(public ed25519.PublicKey) error {
-	if _, err := v.fs.Stat(v.publicFile()); !errors.Is(err, fs.ErrNotExist) {
+	noted, err := v.readPublic()
+	if err == nil && noted.Equal(public) {
+		return nil
+	}
+	var failed *fs.PathError
+	if errors.As(err, &failed) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return v.locked(func() error { return v.writePublic(public) })
+	return v.locked(func() error { return v.durable(public) })
+}
+
+// durable makes a key folder's name durable, and those above it, and only then
+// notes the public key.
+func (v *vault) durable(public ed25519.PublicKey) error {
+	if err := disk.SyncUp(v.fs, v.base); err != nil {
+		return err
+	}
+	return v.writePublic(public)
 }
 
 // lockWait bounds the wait for another process that makes or rotates the key.

@@ -51,6 +51,12 @@ func (l *DirLog) write(batch []*pending, bytes int64) (int64, error) {
 	if err := l.settle(l.conf.doubtBytes); err != nil {
 		return 0, err
 	}
+	// The first record makes the segment's name durable, whoever made the segment.
+	if l.size == segmentHead {
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return 0, noRoom("a log segment", err)
+		}
+	}
 	b := make([]byte, 0, bytes)
 	for _, p := range batch {
 		at := l.size + int64(len(b))
@@ -123,8 +129,8 @@ func (l *DirLog) room(bytes int64) error {
 	}
 	var s salt
 	rand.Read(s[:])
-	path := filepath.Join(l.dir, segmentName(start))
-	if err := disk.Replace(l.fs, path, filepath.Join(l.dir, "next.tmp"), s.header(start)); err != nil {
+	temp := filepath.Join(l.dir, "next.tmp")
+	if err := disk.Place(l.fs, l.pathOf(start), temp, s.header(start)); err != nil {
 		return noRoom("a log segment", err)
 	}
 	return l.moveTo(start)

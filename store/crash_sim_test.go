@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -241,22 +240,16 @@ func TestCrashUponCrash(t *testing.T) {
 	}
 }
 
-// someFault stops the program anywhere, or at the sync of one of its first
-// appends: what the next one then builds upon may not be on the disk.
+// someFault stops the program anywhere, or at one of its first syncs: what the
+// next one then builds upon may not be on the disk.
 func someFault(random *rand.Rand) disktest.Fault {
-	if random.IntN(2) == 0 {
+	switch random.IntN(3) {
+	case 0:
 		return disktest.PowerOff(1 + random.IntN(200))
+	case 1:
+		return disktest.PowerOffAt("syncdir", 1+random.IntN(12))
 	}
-	left := 1 + random.IntN(3)
-	return func(c disktest.Call) error {
-		if c.Op == "sync" && strings.HasSuffix(c.Name, segmentSuffix) {
-			left--
-		}
-		if left <= 0 {
-			return disktest.ErrPower
-		}
-		return nil
-	}
+	return disktest.PowerOffAt("sync", 1+random.IntN(6))
 }
 
 // TestOneFailure has each call fail once with each error, in a program that goes

@@ -50,11 +50,13 @@ func open(fsys disk.FS, dir string, conf logConfig) (*Dir, error) {
 // Close implements Store.
 func (d *Dir) Close() error { return errors.Join(d.DirObjects.Close(), d.DirLog.Close()) }
 
+// checkVersion makes the store if there is none. The version is made read-only
+// when it and all names above it are durable, like an object.
 func checkVersion(fsys disk.FS, dir string) error {
 	path := filepath.Join(dir, "version")
 	got, err := disk.Read(fsys, path, 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return create(fsys, dir)
+		return create(fsys, dir, path)
 	}
 	if err != nil {
 		return err
@@ -62,11 +64,20 @@ func checkVersion(fsys disk.FS, dir string) error {
 	if string(got) != storeVersion {
 		return &VersionError{Path: path, Got: firstLine(got), Want: firstLine([]byte(storeVersion))}
 	}
-	return nil
+	if s, err := fsys.Stat(path); err != nil || s.Mode.Perm() == sealed {
+		return err
+	}
+	return sealVersion(fsys, dir, path)
 }
 
-// create writes the version last: with it, the folders' names are durable.
-func create(fsys disk.FS, dir string) error {
+func sealVersion(fsys disk.FS, dir, path string) error {
+	if err := disk.SyncUp(fsys, dir); err != nil {
+		return err
+	}
+	return sealFile(fsys, path)
+}
+
+func create(fsys disk.FS, dir, path string) error {
 	if err := disk.MakeDirs(fsys, dir); err != nil {
 		return err
 	}
@@ -80,22 +91,35 @@ func create(fsys disk.FS, dir string) error {
 	if err := lock.Lock(ctx, disk.Exclusive); err != nil {
 		return err
 	}
-	names, err := fsys.List(dir)
-	if err != nil {
-		return err
+	if _, err := fsys.Stat(path); err == nil {
+		return checkVersion(fsys, dir) // another process was first
 	}
-	for _, name := range names {
-		switch name {
-		case "lock", "objects", "log", "version.new", "version":
-		default:
-			return fmt.Errorf("store: %s holds %q and no version: it's no store of ours, give a folder that is empty or new", dir, name)
-		}
+	if err := onlyOurs(fsys, dir); err != nil {
+		return err
 	}
 	for _, name := range []string{"objects", "log"} {
 		if err := mkdir(fsys, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	path := filepath.Join(dir, "version")
-	return disk.Replace(fsys, path, path+".new", []byte(storeVersion))
+	if err := disk.Replace(fsys, path, path+".new", []byte(storeVersion)); err != nil {
+		return err
+	}
+	return sealVersion(fsys, dir, path)
+}
+
+// onlyOurs refuses a folder in which something else lives.
+func onlyOurs(fsys disk.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		switch name {
+		case "lock", "objects", "log", "version.new":
+		default:
+			return fmt.Errorf("store: %s holds %q and no version: it's no store of ours, give a folder that is empty or new", dir, name)
+		}
+	}
+	return nil
 }

@@ -55,7 +55,13 @@ const openWait = 10 * time.Second
 // OpenLog opens the log in a folder, and makes the folder if there is none.
 // What a crash left torn at the end is cut off; anything else that isn't as it
 // was written is a *CorruptError, here or when it's read.
-func OpenLog(dir string) (*DirLog, error) { return openLog(disk.OS, dir, defaultLog) }
+func OpenLog(dir string) (*DirLog, error) {
+	l, err := openLog(disk.OS, dir, defaultLog)
+	if err == nil && l.tail == nil { // as a rule the first to open it
+		err = disk.SyncUp(disk.OS, dir)
+	}
+	return l, err
+}
 
 func openLog(fsys disk.FS, dir string, conf logConfig) (*DirLog, error) {
 	if err := disk.MakeDirs(fsys, dir); err != nil {

@@ -40,7 +40,13 @@ const (
 )
 
 // OpenObjects opens the objects in a folder, and makes the folder if there is none.
-func OpenObjects(dir string) (*DirObjects, error) { return openObjects(disk.OS, dir) }
+func OpenObjects(dir string) (*DirObjects, error) {
+	o, err := openObjects(disk.OS, dir)
+	if err != nil {
+		return nil, err
+	}
+	return o, disk.SyncUp(disk.OS, dir)
+}
 
 func openObjects(fsys disk.FS, dir string) (*DirObjects, error) {
 	o := &DirObjects{fs: fsys, dir: dir, known: map[joulebox.ID]struct{}{}}
@@ -249,13 +255,14 @@ func (o *DirObjects) temporary() (disk.File, string, error) {
 	}
 }
 
-// seal makes an object's name durable and marks it so.
-func (o *DirObjects) seal(id joulebox.ID) error {
-	path := o.path(id)
-	if err := o.fs.SyncDir(filepath.Dir(path)); err != nil {
+func (o *DirObjects) seal(id joulebox.ID) error { return sealFile(o.fs, o.path(id)) }
+
+// sealFile makes a file's name durable and marks the file so.
+func sealFile(fsys disk.FS, path string) error {
+	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := o.fs.Open(path, os.O_RDONLY)
+	f, err := fsys.Open(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -8,18 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
-// MakeDirs makes a folder and its missing parents, durably.
+// MakeDirs makes a folder and its missing parents. They aren't durable before
+// SyncUp: a folder that is seen may have been made by a process that was killed
+// before it could see to that.
 func MakeDirs(fsys FS, name string) error {
 	s, err := fsys.Stat(name)
-	if err == nil && s.Mode&fs.ModeSymlink != 0 {
+	switch {
+	case err == nil && s.Mode&fs.ModeSymlink != 0:
 		return fmt.Errorf("disk: %s is a symbolic link, want a folder", name)
-	}
-	if err == nil && !s.Mode.IsDir() {
+	case err == nil && !s.Mode.IsDir():
 		return fmt.Errorf("disk: %s is not a folder", name)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	parent := filepath.Dir(name)
@@ -29,10 +31,10 @@ func MakeDirs(fsys FS, name string) error {
 	if err := makeParents(fsys, parent); err != nil {
 		return err
 	}
-	if err := fsys.Mkdir(name); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := fsys.Mkdir(name); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return fsys.SyncDir(parent)
+	return nil
 }
 
 // makeParents lets a parent be a link to a folder: people move ~/.local about.
@@ -42,6 +44,21 @@ func makeParents(fsys FS, name string) error {
 		return nil
 	}
 	return MakeDirs(fsys, name)
+}
+
+// SyncUp makes a folder's own name durable, and those of the folders above. One
+// that we may not read we didn't make either.
+func SyncUp(fsys FS, name string) error {
+	for parent := filepath.Dir(name); parent != name; name, parent = parent, filepath.Dir(parent) {
+		s, err := fsys.Stat(parent)
+		if err == nil && s.Mode&fs.ModeSymlink == 0 {
+			err = fsys.SyncDir(parent)
+		}
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteNew makes a file with data, durable but for its name in the folder.
@@ -63,21 +80,28 @@ func WriteNew(fsys FS, name string, data []byte) error {
 	return err
 }
 
-// Replace makes name hold data, at once or not at all, and durably. Of writers
-// at the same time, the last one wins. temp is the name of a file in the same
-// folder that no one else uses meanwhile.
+// Replace makes name hold data, at once or not at all, and durably. temp is the
+// name of a file in the same folder that no one else uses meanwhile.
 func Replace(fsys FS, name, temp string, data []byte) error {
+	if err := Place(fsys, name, temp, data); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(name))
+}
+
+// Place is Replace with the name not yet durable.
+func Place(fsys FS, name, temp string, data []byte) error {
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := WriteNew(fsys, temp, data); err != nil {
 		return err
 	}
-	if err := fsys.Rename(temp, name); err != nil {
-		_ = fsys.Remove(temp)
-		return err
+	err := fsys.Rename(temp, name)
+	if err != nil {
+		_ = fsys.Remove(temp) // what failed matters more
 	}
-	return fsys.SyncDir(filepath.Dir(name))
+	return err
 }
 
 // Read returns a whole regular file of at most limit bytes.

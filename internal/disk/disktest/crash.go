@@ -116,6 +116,19 @@ func PowerOff(n int) Fault {
 	}
 }
 
+// PowerOffAt is PowerOff from the nth call of one kind on.
+func PowerOffAt(op string, n int) Fault {
+	return func(c Call) error {
+		if c.Op == op {
+			n--
+		}
+		if n <= 0 {
+			return ErrPower
+		}
+		return nil
+	}
+}
+
 // Once has the nth call fail and no other.
 func Once(n int, err error) Fault {
 	return func(c Call) error {
