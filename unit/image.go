@@ -221,7 +221,7 @@ func checkPath(p string) error {
 	}
 	for seg := range strings.SplitSeq(p[1:], "/") {
 		if seg == "" || seg == "." || seg == ".." {
-			return fmt.Errorf("got %q, want the canonical form, without empty segments, . and ..", p)
+			return fmt.Errorf("got %q, want the canonical form, without \".\", \"..\" and empty segments", p)
 		}
 	}
 	return nil
