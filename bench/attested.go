@@ -32,6 +32,9 @@ func attested(n int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
 	ours, size, closeOurs, err := attestedRun(filepath.Join(dir, "ours"))
 	if err != nil {
 		return err

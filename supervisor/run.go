@@ -34,15 +34,20 @@ func (r *Record) Receipt() *receipt.Receipt { return r.Bundle.Receipt() }
 func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig) (*Record, error) {
 	// Records outlive the cancellation that they record.
 	keep := context.WithoutCancel(ctx)
-	objects := s.keepObjects(keep, p)
+	// What must be on disk before the record is goes there while the unit runs.
+	sequence := async(func() (uint64, error) { return s.config.Sequence(keep) })
+	objects := async(func() (struct{}, error) { return struct{}{}, s.keepObjects(keep, p) })
 	f, err := s.execute(ctx, p, handed)
+	n, sequenceErr := sequence()
+	_, objectsErr := objects()
 	if err != nil {
-		<-objects
-		return nil, err
+		return nil, err // the number reserved for it stays unused
 	}
-	b, err := s.seal(keep, p, f)
-	// The record names the objects, so they are durable first.
-	if err = errors.Join(err, <-objects); err != nil {
+	if err := errors.Join(sequenceErr, objectsErr); err != nil {
+		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
+	}
+	b, err := s.seal(p, f, n)
+	if err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
 	}
 	if err := s.append(keep, b); err != nil {
@@ -51,20 +56,29 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	return &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped}, nil
 }
 
-// keepObjects puts the unit's bytes, its grants and its descriptor while the
-// unit runs.
-func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) <-chan error {
-	done := make(chan error, 1)
+// async begins f at once; the function that it returns waits for it.
+func async[T any](f func() (T, error)) func() (T, error) {
+	var v T
+	var err error
+	done := make(chan struct{})
 	go func() {
-		for _, o := range [][]byte{p.image, p.Unit.Grants, p.unitBytes} {
-			if _, err := s.config.Objects.Put(ctx, o); err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- nil
+		defer close(done)
+		v, err = f()
 	}()
-	return done
+	return func() (T, error) {
+		<-done
+		return v, err
+	}
+}
+
+// keepObjects puts the unit's bytes, its grants and its descriptor.
+func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) error {
+	for _, o := range [][]byte{p.image, p.Unit.Grants, p.unitBytes} {
+		if _, err := s.config.Objects.Put(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle) error {

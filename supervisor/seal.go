@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,8 +30,8 @@ type finished struct {
 
 // seal signs what the run was and verifies the seal as a stranger would, before
 // anything of it is let out.
-func (s *Supervisor) seal(ctx context.Context, p *Plan, f finished) (*bundle.Bundle, error) {
-	parts, err := s.parts(ctx, p, f)
+func (s *Supervisor) seal(p *Plan, f finished, sequence uint64) (*bundle.Bundle, error) {
+	parts, err := s.parts(p, f, sequence)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +42,7 @@ func (s *Supervisor) seal(ctx context.Context, p *Plan, f finished) (*bundle.Bun
 	return b, s.check(p, b)
 }
 
-func (s *Supervisor) parts(ctx context.Context, p *Plan, f finished) (parts bundle.Parts, err error) {
-	sequence, err := s.config.Sequence(ctx)
-	if err != nil {
-		return parts, fmt.Errorf("no receipt number could be reserved: %w", err)
-	}
+func (s *Supervisor) parts(p *Plan, f finished, sequence uint64) (parts bundle.Parts, err error) {
 	var nonce [receipt.NonceSize]byte
 	if _, err := io.ReadFull(s.config.Rand, nonce[:]); err != nil {
 		return parts, fmt.Errorf("no nonce: %w", err)
