@@ -112,7 +112,7 @@ func given(v string) []string {
 // absolute makes paths that people type relative to where they are. Grants
 // themselves know no current directory.
 func absolute(paths []string) []string {
-	wd, err := os.Getwd()
+	wd, err := workDir()
 	list := make([]string, len(paths))
 	for i, p := range paths {
 		list[i] = p
@@ -121,4 +121,14 @@ func absolute(paths []string) []string {
 		}
 	}
 	return list
+}
+
+// workDir is where we are, by its real name: a grant by way of a link would not
+// cover what the link leads to.
+func workDir() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(wd)
 }

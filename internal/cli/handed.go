@@ -40,6 +40,7 @@ func (f *runFlags) handed(c *console, args []string) (h *handed, err error) {
 	if h.Mounts, err = parseMounts(f.mounts); err != nil {
 		return nil, err
 	}
+	h.WorkDir, _ = workDir() // without one, relative names mean nothing
 	state, err := custody.StateDir()
 	if err != nil {
 		return nil, err
@@ -50,16 +51,21 @@ func (f *runFlags) handed(c *console, args []string) (h *handed, err error) {
 
 // environment is what was named and nothing else: a unit inherits no variable.
 func environment(texts []string) (env []string, err error) {
+	seen := map[string]bool{}
 	for _, t := range texts {
-		if strings.Contains(t, "=") {
-			env = append(env, t)
-			continue
+		name, _, given := strings.Cut(t, "=")
+		if name == "" || seen[name] {
+			return nil, fmt.Errorf("--env: got %q, want each variable once, as NAME=VALUE or NAME", t)
 		}
-		value, ok := os.LookupEnv(t)
-		if !ok {
-			return nil, fmt.Errorf("--env: %s isn't set here, so there is no value to hand on; give one with %s=VALUE", t, t)
+		seen[name] = true
+		if !given {
+			value, ok := os.LookupEnv(name)
+			if !ok {
+				return nil, fmt.Errorf("--env: %s isn't set here, so there is no value to hand on; give one with %s=VALUE", t, t)
+			}
+			t += "=" + value
 		}
-		env = append(env, t+"="+value)
+		env = append(env, t)
 	}
 	return env, nil
 }

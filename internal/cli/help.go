@@ -5,8 +5,9 @@ ended by itself. Otherwise:
 
   124      the time or the energy budget was breached
   125      joulebox could not start the unit, or declined to
-  126      the program was found and may not be run
-  127      the program was not found
+  126      the program was found and may not be run: it can't be read, is no valid
+           module, or needs what isn't granted to begin at all
+  127      the program, or the export to call, was not found
   128+N    the unit was ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
   134      the unit trapped (128 + SIGABRT)
   137      the memory budget was breached (128 + SIGKILL)

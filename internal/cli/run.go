@@ -158,6 +158,8 @@ func (c *console) declined(err error, jsonTo string) error {
 	return f
 }
 
+// asDeclined tells the host that won't run the unit from the unit that can't be
+// run as it is.
 func asDeclined(err error) *failure {
 	f := &failure{code: exitDecline, err: err}
 	var declined *supervisor.DeclinedError
@@ -166,7 +168,10 @@ func asDeclined(err error) *failure {
 	case errors.As(err, &declined):
 		f.hint = declined.Hint
 	case errors.As(err, &refused):
-		f.hint = refused.Hint
+		f.hint, f.code = refused.Hint, exitDenied
+	}
+	if errors.Is(err, host.ErrNotFound) {
+		f.code = exitMissing
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/hex"
+	"encoding/json/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,14 +11,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Every script begins with empty state and cache folders and the examples at
-// $EX; the units of a script find the host's clock and files nowhere else.
+// Every script begins with empty state and cache folders; the examples are at $EX
+// and the small units of testdata at $U.
 func setup(env *testscript.Env) error {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		return err
 	}
+	units, err := filepath.Abs("testdata/units")
+	if err != nil {
+		return err
+	}
 	env.Setenv("EX", examples)
+	env.Setenv("U", units)
 	env.Setenv("STATE", filepath.Join(env.WorkDir, ".state", "joulebox"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
@@ -29,6 +35,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"unhex":   cmdUnhex,
 	"repeats": cmdRepeats,
 	"grep-id": cmdGrepID,
+	"same-id": cmdSameID,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
@@ -39,6 +46,16 @@ func cmdGrepID(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if found := strings.Contains(ts.ReadFile(args[0]), id); found == neg {
 		ts.Fatalf("%s in %s: got %v, want %v", id, args[0], found, !neg)
+	}
+}
+
+// cmdSameID is "same-id FILE MEMBER MEMBER": two members of a record are equal.
+func cmdSameID(ts *testscript.TestScript, neg bool, args []string) {
+	var record map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &record))
+	a, b := record[args[1]], record[args[2]]
+	if a == nil || (a == b) == neg {
+		ts.Fatalf("%s: %v, %s: %v", args[1], a, args[2], b)
 	}
 }
 
