@@ -31,11 +31,18 @@ func setup(env *testscript.Env) error {
 }
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"exits":   cmdExits,
-	"unhex":   cmdUnhex,
-	"repeats": cmdRepeats,
-	"grep-id": cmdGrepID,
-	"same-id": cmdSameID,
+	"exits":      cmdExits,
+	"unhex":      cmdUnhex,
+	"repeats":    cmdRepeats,
+	"grep-id":    cmdGrepID,
+	"same-id":    cmdSameID,
+	"same-cost":  cmdSameCost,
+	"shortest":   cmdShortest,
+	"tamper":     cmdTamper,
+	"flips":      cmdFlips,
+	"damage":     cmdDamage,
+	"equivocate": cmdEquivocate,
+	"interrupt":  cmdInterrupt,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
@@ -90,4 +97,29 @@ func cmdRepeats(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2], n)), 0o600))
+}
+
+// cmdShortest is "shortest FILE MEMBER": sets ID to the beginning of an id.
+func cmdShortest(ts *testscript.TestScript, _ bool, args []string) {
+	var record map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &record))
+	ts.Setenv("ID", record[args[1]].(string)[:11])
+}
+
+// cmdSameCost is "same-cost ONE TWO": two records agree on what was counted.
+func cmdSameCost(ts *testscript.TestScript, _ bool, args []string) {
+	var records [2]struct {
+		Energy struct {
+			EstimatedUJ uint64 `json:"estimated_uj"`
+		} `json:"energy"`
+		Usage struct {
+			Instructions uint64 `json:"instructions"`
+		} `json:"usage"`
+	}
+	for i := range records {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &records[i]))
+	}
+	if records[0] != records[1] || records[0].Usage.Instructions == 0 || records[0].Energy.EstimatedUJ == 0 {
+		ts.Fatalf("got %+v and %+v", records[0], records[1])
+	}
 }
