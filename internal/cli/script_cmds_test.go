@@ -40,7 +40,6 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"shortest":   cmdShortest,
 	"tamper":     cmdTamper,
 	"flips":      cmdFlips,
-	"damage":     cmdDamage,
 	"equivocate": cmdEquivocate,
 	"interrupt":  cmdInterrupt,
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
-
-	"os/exec"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -46,29 +45,6 @@ func cmdFlips(ts *testscript.TestScript, _ bool, args []string) {
 	if tried < 20 {
 		ts.Fatalf("%d changes tried: that proves nothing", tried)
 	}
-}
-
-// cmdDamage is "damage FOLDER": changes a byte a quarter into the largest file: of two
-// records the first, since a last one that is torn is what a crash leaves.
-func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
-	var largest string
-	var size int64
-	files, err := os.ReadDir(ts.MkAbs(args[0]))
-	ts.Check(err)
-	for _, f := range files {
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && info.Size() > size {
-			largest, size = filepath.Join(ts.MkAbs(args[0]), f.Name()), info.Size()
-		}
-	}
-	f, err := os.OpenFile(largest, os.O_RDWR, 0)
-	ts.Check(err)
-	defer f.Close()
-	var b [1]byte
-	_, err = f.ReadAt(b[:], size/4)
-	ts.Check(err)
-	b[0] ^= 1
-	_, err = f.WriteAt(b[:], size/4)
-	ts.Check(err)
 }
 
 // cmdEquivocate is "equivocate STATE ONE TWO": runs a unit, puts the sequence
