@@ -198,7 +198,7 @@ func (d *dir) SetTimes(t wasi.Times) error {
 
 // Sync writes the directory's entries to the disk.
 func (d *dir) Sync(bool) error {
-	fd, err := unix.Open(procName(d.fd), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := openAgain(d.fd, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}

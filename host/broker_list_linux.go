@@ -59,7 +59,7 @@ func (d *dir) openList() error {
 	if d.list >= 0 {
 		return nil
 	}
-	d.list, err = unix.Open(procName(d.fd), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	d.list, err = openAgain(d.fd, unix.O_RDONLY|unix.O_DIRECTORY)
 	return err
 }
 

@@ -162,7 +162,7 @@ func access(how wasi.OpenHow) int {
 	return flags
 }
 
-// reopen opens the file of a descriptor, not whatever has its name by now.
+// reopen opens what was found for what the unit wants of it.
 func reopen(fd int, how wasi.OpenHow) (int, error) {
 	flags := access(how)
 	if flags&unix.O_PATH != 0 {
@@ -171,24 +171,15 @@ func reopen(fd int, how wasi.OpenHow) (int, error) {
 	if how.Trunc && how.Write {
 		flags |= unix.O_TRUNC
 	}
-	return openRetry(unix.AT_FDCWD, procName(fd), flags, 0)
+	return openAgain(fd, flags)
 }
 
 func truncate(fd int) error {
-	w, err := openRetry(unix.AT_FDCWD, procName(fd), unix.O_WRONLY|unix.O_TRUNC|unix.O_CLOEXEC, 0)
+	w, err := openAgain(fd, unix.O_WRONLY|unix.O_TRUNC)
 	if err != nil {
 		return err
 	}
 	return unix.Close(w)
-}
-
-func openRetry(dirfd int, path string, flags int, mode uint32) (int, error) {
-	for {
-		fd, err := unix.Openat(dirfd, path, flags, mode)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
 }
 
 // create makes a file that isn't there: O_EXCL, so that what is opened is what was

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,8 +94,12 @@ func (s *storage) guestName(r *root, fd int) (string, error) {
 
 // nameOf is the kernel's name of a descriptor.
 func nameOf(fd int) (string, error) {
+	proc, err := descriptors()
+	if err != nil {
+		return "", err
+	}
 	var buf [unix.PathMax]byte
-	n, err := unix.Readlink(procName(fd), buf[:])
+	n, err := unix.Readlinkat(proc, strconv.Itoa(fd), buf[:])
 	if err != nil {
 		return "", err
 	}
@@ -104,8 +109,37 @@ func nameOf(fd int) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// procName is a path that opens the very file of a descriptor.
-func procName(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+// descriptors is this process's /proc/self/fd, opened once: through it the kernel
+// names a descriptor, and opens the very file of one.
+var descriptors = sync.OnceValues(func() (int, error) {
+	fd, err := unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	var fs unix.Statfs_t
+	if err == nil {
+		err = unix.Fstatfs(fd, &fs)
+	}
+	if err != nil || fs.Type != unix.PROC_SUPER_MAGIC {
+		return -1, errors.New("/proc isn't mounted, and the names of descriptors are read there; mount it")
+	}
+	return fd, nil
+})
+
+// openAgain opens the file of a descriptor, not whatever has its name by now.
+func openAgain(fd, flags int) (int, error) {
+	proc, err := descriptors()
+	if err != nil {
+		return -1, err
+	}
+	return openRetry(proc, strconv.Itoa(fd), flags|unix.O_CLOEXEC, 0)
+}
+
+func openRetry(dirfd int, path string, flags int, mode uint32) (int, error) {
+	for {
+		fd, err := unix.Openat(dirfd, path, flags, mode)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
 
 func realPath(p string) (string, error) {
 	fd, err := unix.Open(p, unix.O_PATH|unix.O_CLOEXEC, 0)

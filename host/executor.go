@@ -39,8 +39,9 @@ type Job struct {
 
 // Limits are the hard bounds of a run (§5.1), in what an executor can count.
 type Limits struct {
-	Units  uint64        // the energy budget as metered units; zero at tiers that count none
+	Units  uint64        // the energy budget as metered units, where instructions are counted
 	Vector uint64        // what a vector instruction costs, in units
+	CPU    time.Duration // the energy budget as CPU time, where no instructions are counted
 	Wall   time.Duration // wall and CPU time, whichever ends first
 	Memory uint64        // bytes: linear memory and tables
 }

@@ -45,7 +45,7 @@ func brokered() []string {
 }
 
 func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
-	module, err := x.engine.Compile(ctx, job.Image, wasm.Options{Metered: x.metered, ImageID: job.Unit.ImageID})
+	module, err := x.engine.Compile(ctx, job.Image, wasm.Options{Metered: x.metered, ImageID: job.Unit.ImageID, SIMDWeight: uint32(job.Limits.Vector)})
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -75,7 +75,7 @@ func (r *wasmRun) run(ctx context.Context) {
 	e, err := r.module.Run(ctx, wasm.Params{
 		Entry:      r.job.Unit.Entrypoint[0],
 		State:      r.job.Broker,
-		Limits:     wasm.Limits{Fuel: r.job.Limits.Units, MemoryBytes: r.job.Limits.Memory, Deadline: r.begun.Add(r.job.Limits.Wall)},
+		Limits:     r.job.Limits.engine(r.begun),
 		Live:       &r.live,
 		MeasureCPU: true,
 	})
@@ -85,6 +85,10 @@ func (r *wasmRun) run(ctx context.Context) {
 	}
 	r.exit = exitOf(e)
 	r.exit.Counts = r.counts(e)
+}
+
+func (l Limits) engine(begun time.Time) wasm.Limits {
+	return wasm.Limits{Fuel: l.Units, CPU: l.CPU, MemoryBytes: l.Memory, Deadline: begun.Add(l.Wall)}
 }
 
 func (r *wasmRun) Wait() (Exit, error) {
@@ -122,7 +126,7 @@ func exitOf(e wasm.Exit) Exit {
 			outcome = joulebox.Failed
 		}
 		return Exit{Outcome: outcome, Code: &e.Code}
-	case wasm.OutOfFuel:
+	case wasm.OutOfFuel, wasm.OutOfCPU:
 		return Exit{Outcome: joulebox.Terminated(joulebox.BreachEnergy)}
 	case wasm.OutOfTime:
 		return Exit{Outcome: joulebox.Terminated(joulebox.BreachTime)}

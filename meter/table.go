@@ -40,6 +40,17 @@ func DefaultTable() Table {
 	}
 }
 
+// CPUTime is the longest CPU time whose energy stays within the budget, at
+// least a nanosecond: a bound of zero would be none.
+func (t Table) CPUTime(budget joulebox.Microjoules) time.Duration {
+	hi, lo := bits.Mul64(uint64(budget), uint64(time.Second))
+	if hi >= t.MicrojoulesPerCPUSecond {
+		return 1<<63 - 1
+	}
+	d, _ := bits.Div64(hi, lo, t.MicrojoulesPerCPUSecond)
+	return time.Duration(max(1, min(d, 1<<63-1)))
+}
+
 const picojoulesPerMicrojoule = 1_000_000
 
 var errTooMuch = errors.New("energy: the estimate overflows 64 bits of microjoules")

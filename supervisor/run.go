@@ -160,12 +160,17 @@ func closeAll(spans []meter.Span) (err error) {
 // limits are the grant's budgets in what the executor counts.
 func (s *Supervisor) limits(p *Plan) host.Limits {
 	c := p.Grants.Compute
-	return host.Limits{
-		Units:  s.config.Table.Fuel(c.EnergyBudgetUJ),
+	l := host.Limits{
 		Vector: s.config.Table.UnitsPerVector,
 		Wall:   time.Duration(c.CPUTimeMS) * time.Millisecond,
 		Memory: c.MemoryBytes,
 	}
+	if p.executor.Counting() == host.CountsInstructions {
+		l.Units = s.config.Table.Fuel(c.EnergyBudgetUJ)
+	} else {
+		l.CPU = s.config.Table.CPUTime(c.EnergyBudgetUJ)
+	}
+	return l
 }
 
 func begin(ctx context.Context, meters []meter.Meter, run host.Run) (spans []meter.Span, err error) {

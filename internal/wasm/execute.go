@@ -40,7 +40,8 @@ func (m *Module) Run(ctx context.Context, p Params) (exit Exit, err error) {
 	if refused := r.mem.init(r, m.info); refused != nil {
 		return Exit{}, refused
 	}
-	clock := startClock(p.MeasureCPU)
+	clock := startClock(p.MeasureCPU || p.Limits.CPU > 0)
+	r.cpuBefore = clock.cpu
 	err = r.execute(m.calls(entry))
 	exit, err = r.verdict(err)
 	clock.stop(&exit)

@@ -16,11 +16,12 @@ const (
 	Trapped           // the guest did what the instruction set forbids: see Exit.Trap
 	OutOfFuel         // the fuel limit is spent (§5.1, energy)
 	OutOfTime         // the deadline passed (§5.1, time)
+	OutOfCPU          // the processor time is spent (§5.1, energy where nothing is counted)
 	OutOfMemory       // memory or tables would have grown past the cap (§5.1, memory)
 	Cancelled         // the caller's context ended
 )
 
-var causeNames = [...]string{"", "returned", "exited", "trapped", "out of fuel", "out of time", "out of memory", "cancelled"}
+var causeNames = [...]string{"", "returned", "exited", "trapped", "out of fuel", "out of time", "out of processor time", "out of memory", "cancelled"}
 
 // String names the cause for people.
 func (c Cause) String() string {

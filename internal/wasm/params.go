@@ -42,14 +42,18 @@ type Limits struct {
 	// so it never uses more CPU time than wall time and this bounds both. Zero
 	// means none.
 	Deadline time.Time
+
+	// CPU is the most processor time that the run may use, to within a slice, for
+	// runs whose energy is priced by it. Zero means no bound of its own.
+	CPU time.Duration
 }
 
 // Defaults of Limits.
 const (
-	// DefaultSlice passes in about a millisecond: often enough to end a run in time
-	// and to let Go's scheduler and collector in, which native code shuts out;
-	// seldom enough to cost nothing that can be measured.
-	DefaultSlice = 1_000_000
+	// DefaultSlice passes in about a fifth of a millisecond: often enough to end a
+	// run in time and to let Go's scheduler and collector in, which native code shuts
+	// out; seldom enough to cost nothing that can be measured.
+	DefaultSlice = 200_000
 
 	// DefaultStackWords lets small frames nest 160,000 deep. Native frames take
 	// about 6 bytes for each word of the allowance, and 32 at the very most, so this

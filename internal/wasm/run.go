@@ -31,6 +31,8 @@ type run struct {
 	guest  api.Module
 	simd   api.Global
 	stack  [1]uint64
+
+	cpuBefore time.Duration // of this thread, when limits.CPU bounds the run
 }
 
 // stop is an ending decided by the host.
@@ -88,6 +90,9 @@ func (r *run) look() {
 	if !r.limits.Deadline.IsZero() && !time.Now().Before(r.limits.Deadline) {
 		r.stop(stop{cause: OutOfTime})
 	}
+	if r.limits.CPU > 0 && threadCPU()-r.cpuBefore > r.limits.CPU {
+		r.stop(stop{cause: OutOfCPU})
+	}
 }
 
 // hostContext is the caller's context with the run's deadline. Its timer also
@@ -112,6 +117,9 @@ func (r *run) callHost(fn func(context.Context, *Call, []uint64), stack []uint64
 	r.inHost = false
 	if r.ended != nil { // fn swallowed the panic that ended the run
 		panic(r.ended)
+	}
+	if r.limits.CPU > 0 {
+		r.look()
 	}
 	if r.hostCtx.Err() != nil {
 		r.look()
