@@ -24,6 +24,7 @@ type graph struct {
 	order      []uint32   // nodes, callees first
 	recursive  []bool     // by node: it can be on the stack twice
 	typeExits  []bool     // by canonical type: a call through a table may reach the host
+	typeLooks  []bool     // by canonical type: it looks at the tank at once
 }
 
 // frameWords is the stack allowance that a call draws while it can recurse: the

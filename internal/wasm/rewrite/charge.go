@@ -1,20 +1,22 @@
 package rewrite
 
+import "slices"
+
 // charges says where a body pays: at[k] is drawn just before instruction k.
 //
 // A stretch of instructions without a branch is paid where it begins. What
 // follows a block is paid with what came before it if control can't help but
 // get there: nothing inside leaves the block for further out, and nothing calls
-// the host, which would see the count, or end the run. What both arms of an if
-// pay, the stretch before it pays. So every count that anybody sees is the
-// number of instructions that were executed, neither more nor less, and only a
-// trap, which is no instruction's end, may leave some paid for in vain.
+// the host, which would see the count, or end the run. So every count that
+// anybody sees is the number of instructions that were executed, neither more
+// nor less; only a trap may leave some paid for in vain.
 type charges struct {
 	at     []charge
 	frames []chargeFrame
 	anchor int // where the stretch at hand pays
 	dead   bool
 	walls  int // calls that no payment may cross, so far
+	splits []split
 
 	outward bool // some branch goes to the end of the body
 }
@@ -38,7 +40,7 @@ const noEscape = int(^uint(0) >> 1)
 func (w *charges) plan(c *code, weight int64, ps []plan, exitsByType func(uint32) bool) {
 	w.at = append(w.at[:0], make([]charge, len(c.ins)+1)...)
 	w.frames = append(w.frames[:0], chargeFrame{escape: noEscape})
-	w.anchor, w.dead, w.walls, w.outward = 0, false, 0, false
+	w.anchor, w.dead, w.walls, w.outward, w.splits = 0, false, 0, false, w.splits[:0]
 	for k := range c.ins {
 		in := &c.ins[k]
 		p := &w.at[w.anchor]
@@ -68,6 +70,7 @@ func (w *charges) plan(c *code, weight int64, ps []plan, exitsByType func(uint32
 			w.wall(k, true)
 		}
 	}
+	w.settle()
 }
 
 func (w *charges) wall(k int, yes bool) {
@@ -126,7 +129,7 @@ func (w *charges) close(k int) {
 	up := &w.frames[top-1]
 	up.escape = min(up.escape, fr.escape)
 	if fr.op == opElse {
-		w.common(&fr)
+		w.splits = append(w.splits, split{fr.before, fr.then, fr.orElse})
 	}
 	switch {
 	case fr.escape >= top && fr.walls == w.walls:
@@ -139,10 +142,27 @@ func (w *charges) close(k int) {
 	w.dead = false
 }
 
-// common moves what both arms of an if pay to the stretch before it.
-func (w *charges) common(fr *chargeFrame) {
-	a, b, p := &w.at[fr.then], &w.at[fr.orElse], &w.at[fr.before]
-	units, vectors := min(a.units, b.units), min(a.vectors, b.vectors)
-	p.units, a.units, b.units = p.units+units, a.units-units, b.units-units
-	p.vectors, a.vectors, b.vectors = p.vectors+vectors, a.vectors-vectors, b.vectors-vectors
+// settle moves payments so that fewer are made: what both arms of an if pay
+// alike, the stretch before pays; else the arms pay for it, if both pay anyway.
+// It is called once all stretches are known, for outer ifs before inner ones.
+func (w *charges) settle() {
+	slices.SortFunc(w.splits, func(a, b split) int { return a.then - b.then })
+	for _, s := range w.splits {
+		p, a, b := &w.at[s.before], &w.at[s.then], &w.at[s.orElse]
+		p.units, a.units, b.units = settle(p.units, a.units, b.units)
+		p.vectors, a.vectors, b.vectors = settle(p.vectors, a.vectors, b.vectors)
+	}
 }
+
+func settle(before, then, orElse int64) (int64, int64, int64) {
+	switch {
+	case then == 0 || orElse == 0:
+		return before, then, orElse
+	case then == orElse:
+		return before + then, 0, 0
+	}
+	return 0, then + before, orElse + before
+}
+
+// split is an if with both arms: the anchors of the three stretches.
+type split struct{ before, then, orElse int }

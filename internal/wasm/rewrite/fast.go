@@ -12,6 +12,8 @@ type fast struct {
 	p      *plan
 	e      enc
 	pay    charges
+	looks  looks
+	loops  int // seen so far
 	nan    nanFlow
 	frames []outFrame
 	depth  uint32 // blocks open in the output
@@ -27,6 +29,7 @@ type outFrame struct {
 	op    opcode
 	label uint32 // depth just inside of the block that branches go to
 	sig   uint32 // raw type
+	look  bool   // a loop that looks at the tank
 }
 
 // local is the new index of a guest's local.
@@ -60,6 +63,8 @@ func (w *fast) body(f uint32, c *code) {
 	w.fixed, w.extra, w.temps, w.vecs = len(c.locals)+int(w.p.extraParams()), w.extra[:0], map[ValType][]uint32{}, -1
 	if w.p.tank {
 		w.pay.plan(c, w.weight, w.ps, w.exitsByType)
+		w.looks.plan(c, w.ps, w.o.m.importedFuncs, w.looksByType)
+		w.loops = 0
 		if w.p.vectors > 0 {
 			w.vecs = int(w.temp(I64, 0))
 		}
@@ -80,13 +85,14 @@ func (w *fast) body(f uint32, c *code) {
 		}
 		w.instr(&c.ins[k])
 		if s := c.ins[k].op.arithmetic(); s != notFloat && !follow {
-			w.e.canonical(s, w.temp(s.typ(), 0))
+			w.e.cleanTop(s, w.temp(s.typ(), 0))
 		}
 	}
 	w.finish(f)
 }
 
 func (w *fast) exitsByType(t uint32) bool { return w.g.typeExits[w.g.canon[t]] }
+func (w *fast) looksByType(t uint32) bool { return w.g.typeLooks[w.g.canon[t]] }
 
 // finish adds the function with its locals declared.
 func (w *fast) finish(f uint32) {
@@ -238,9 +244,7 @@ func (w *fast) flush() {
 
 // cleanLocal makes a local canonical.
 func (w *fast) cleanLocal(local uint32, s nanShape) {
-	w.e.op1(opLocalGet, w.local(local))
-	w.e.canonical(s, w.temp(s.typ(), 0))
-	w.e.op1(opLocalSet, w.local(local))
+	w.e.cleanLocal(s, w.local(local))
 }
 
 // cleanStack makes operands canonical; what lies above the deepest of them is
@@ -255,7 +259,7 @@ func (w *fast) cleanStack(types []ValType, ds []dirt) {
 	for k := len(ds) - 1; k > first; k-- {
 		t := types[k]
 		used[t]++
-		l := w.temp(t, used[t]) // the zeroth is for canonical
+		l := w.temp(t, used[t]) // the zeroth is for cleanTop
 		w.e.op1(opLocalSet, l)
 		aside = append(aside, l)
 	}
@@ -264,7 +268,7 @@ func (w *fast) cleanStack(types []ValType, ds []dirt) {
 			w.e.op1(opLocalGet, aside[len(ds)-1-k])
 		}
 		if ds[k].isDirty() {
-			w.e.canonical(ds[k].shape(), w.temp(types[k], 0))
+			w.e.cleanTop(ds[k].shape(), w.temp(types[k], 0))
 		}
 	}
 }

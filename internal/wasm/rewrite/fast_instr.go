@@ -6,7 +6,7 @@ func (w *fast) instr(in *instr) {
 	switch in.op {
 	case opBlock, opIf:
 		w.open(in.op, in.a)
-		w.frames = append(w.frames, outFrame{in.op, w.depth, in.a})
+		w.frames = append(w.frames, outFrame{op: in.op, label: w.depth, sig: in.a})
 	case opLoop:
 		w.loop(in)
 	case opElse:
@@ -41,13 +41,18 @@ func (w *fast) instr(in *instr) {
 	}
 }
 
-// loop looks at the tank at its head, before the charge. The body stands in the
-// arm where all is well; the other arm fetches more and begins the loop again.
+// loop looks at the tank at its head, before the charge, unless each way around
+// looks anyway. The body stands in the arm where all is well; the other arm
+// fetches more and begins the loop again.
 func (w *fast) loop(in *instr) {
 	w.open(opLoop, in.a)
-	w.frames = append(w.frames, outFrame{opLoop, w.depth, in.a})
-	w.wellIf(w.tank(), in.a)
-	w.since = 0
+	look := w.looks.need[w.loops]
+	w.loops++
+	w.frames = append(w.frames, outFrame{opLoop, w.depth, in.a, look})
+	if look {
+		w.wellIf(w.tank(), in.a)
+		w.since = 0
+	}
 }
 
 func (w *fast) end() {
@@ -56,7 +61,7 @@ func (w *fast) end() {
 	switch {
 	case len(w.frames) == 0:
 		w.epilogue()
-	case fr.op == opLoop:
+	case fr.look:
 		w.e.op(opElse)
 		w.fetch()
 		w.e.op1(opBr, w.depth-fr.label)

@@ -50,18 +50,48 @@ func (e *enc) canonical(shape nanShape, temp uint32) {
 	e.op1(opLocalGet, temp)
 	switch shape {
 	case shapeF32:
-		e.op(0x5b) // f32.eq
+		e.op(opF32Eq)
 		e.op(opSelect)
 	case shapeF64:
-		e.op(0x61) // f64.eq
+		e.op(opF64Eq)
 		e.op(opSelect)
 	case shapeF32x4:
-		e.op(simdBase + 65) // f32x4.eq
-		e.op(simdBase + 82) // v128.bitselect
+		e.op(opF32x4Eq)
+		e.op(opBitselect)
 	case shapeF64x2:
-		e.op(simdBase + 71) // f64x2.eq
-		e.op(simdBase + 82)
+		e.op(opF64x2Eq)
+		e.op(opBitselect)
 	}
+}
+
+// cleanLocal does the same for a local, with a branch that is never taken in
+// earnest: one comparison, where a select takes eight instructions.
+func (e *enc) cleanLocal(shape nanShape, local uint32) {
+	ge := opF32Ge
+	switch shape {
+	case shapeF32x4, shapeF64x2:
+		e.op1(opLocalGet, local)
+		e.canonical(shape, local)
+		e.op1(opLocalSet, local)
+		return
+	case shapeF64:
+		ge = opF64Ge
+	}
+	e.op1(opLocalGet, local)
+	e.op1(opLocalGet, local)
+	e.op(ge)
+	e.block(opIf, rawEmpty)
+	e.op(opElse)
+	e.canonicalNaN(shape)
+	e.op1(opLocalSet, local)
+	e.op(opEnd)
+}
+
+// cleanTop does the same for the top of the stack.
+func (e *enc) cleanTop(shape nanShape, temp uint32) {
+	e.op1(opLocalSet, temp)
+	e.cleanLocal(shape, temp)
+	e.op1(opLocalGet, temp)
 }
 
 func (e *enc) canonicalNaN(shape nanShape) {

@@ -48,6 +48,10 @@ const (
 	opI32GeU       opcode = 0x4f
 	opI64LtS       opcode = 0x53
 	opI64GeS       opcode = 0x59
+	opF32Eq        opcode = 0x5b
+	opF32Ge        opcode = 0x60
+	opF64Eq        opcode = 0x61
+	opF64Ge        opcode = 0x66
 	opI64Add       opcode = 0x7c
 	opI64Sub       opcode = 0x7d
 	opI64Mul       opcode = 0x7e
@@ -66,6 +70,9 @@ const (
 	opTableSize    opcode = miscBase + 16
 	opTableFill    opcode = miscBase + 17
 	opV128Const    opcode = simdBase + 12
+	opF32x4Eq      opcode = simdBase + 65
+	opF64x2Eq      opcode = simdBase + 71
+	opBitselect    opcode = simdBase + 82
 )
 
 // immKind says what follows an opcode.

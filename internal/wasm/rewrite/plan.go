@@ -42,8 +42,13 @@ func (g *graph) plans() []plan {
 		first = last
 	}
 	g.typeExits = make([]bool, len(types))
+	g.typeLooks = make([]bool, len(types))
 	for t := range types {
 		g.typeExits[t] = types[t].exits
+		g.typeLooks[t] = true
+		for _, f := range g.byType[t] {
+			g.typeLooks[t] = g.typeLooks[t] && (ps[f].check || int(f) < g.m.importedFuncs)
+		}
 	}
 	return ps
 }
