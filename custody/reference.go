@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,7 +16,18 @@ const defaultName = "host"
 // laterSchemes are kinds of custody that are named but not built.
 var laterSchemes = []string{"agent", "tpm", "pkcs11"}
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+const (
+	lower   = "abcdefghijklmnopqrstuvwxyz"
+	digits  = "0123456789"
+	maxName = 64
+)
+
+// plainName reports whether s is a short name of these characters that begins
+// with a letter or digit. A regular expression would cost every start of the
+// program more than all that a name is good for.
+func plainName(s, letters, marks string) bool {
+	return s != "" && len(s) <= maxName && !strings.Contains(marks, s[:1]) && strings.Trim(s, letters+digits+marks) == ""
+}
 
 // StateDir is the folder of keys and trust: $JOULEBOX_STATE, else joulebox in
 // $XDG_STATE_HOME, else ~/.local/state/joulebox. It need not exist yet.
@@ -53,7 +63,7 @@ func pathOf(reference string) (string, error) {
 		return absolutePath(reference, rest)
 	case rest == "":
 		rest = defaultName
-	case !nameForm.MatchString(rest):
+	case !plainName(rest, lower, "_-"):
 		return "", fmt.Errorf("custody: reference %q: got name %q, want a-z, 0-9, - and _, or an absolute path", reference, rest)
 	}
 	state, err := StateDir()

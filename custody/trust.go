@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -44,8 +43,6 @@ const (
 	trustHeader  = "joulebox-trust 1\n"
 	maxTrustFile = 1 << 20
 )
-
-var trustName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 // OpenTrust reads the list at path, or the one of the state folder if path is
 // empty. A list that isn't there is empty.
@@ -131,7 +128,7 @@ func encodeTrust(keys []TrustedKey) []byte {
 }
 
 func withKey(keys []TrustedKey, add TrustedKey) ([]TrustedKey, error) {
-	if !trustName.MatchString(add.Name) {
+	if !plainName(add.Name, lower+strings.ToUpper(lower), "._@-") {
 		return nil, fmt.Errorf("name: got %q, want letters, digits and . _ @ - beginning with a letter or digit, at most 64", add.Name)
 	}
 	for _, k := range keys {
