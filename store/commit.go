@@ -60,18 +60,23 @@ func (l *DirLog) write(batch []*pending, bytes int64) (int64, error) {
 	b := make([]byte, 0, bytes)
 	for _, p := range batch {
 		at := l.size + int64(len(b))
-		b = appendFrame(b, &l.tail.salt, l.tail.start+at, at-l.doubt, p.data, p.keys)
+		b = appendFrame(b, &l.tail.salt, recordFrame, l.tail.start+at, at-l.doubt, p.data, p.keys)
 	}
-	begin := l.size
-	if _, err := l.tail.file.WriteAt(b, begin); err != nil {
-		return 0, l.takeBack(err)
+	begin := l.tail.start + l.size
+	return begin, l.extend(b)
+}
+
+// extend makes bytes at the end of the tail durable, or leaves none of them.
+func (l *DirLog) extend(b []byte) error {
+	if _, err := l.tail.file.WriteAt(b, l.size); err != nil {
+		return l.takeBack(err)
 	}
-	l.size += bytes
+	l.size += int64(len(b))
 	if err := l.sync(); err != nil {
-		l.size = begin
-		return 0, l.takeBack(err)
+		l.size -= int64(len(b))
+		return l.takeBack(err)
 	}
-	return l.tail.start + begin, nil
+	return nil
 }
 
 // settle keeps the part in doubt no longer than most bytes.
@@ -117,12 +122,12 @@ func (l *DirLog) takeBack(why error) error {
 
 // room starts a new segment where the tail is full or there is none.
 func (l *DirLog) room(bytes int64) error {
-	if l.tail != nil && (l.size == segmentHead || l.size+bytes <= l.conf.segmentBytes) {
-		return nil
-	}
 	start := int64(0)
 	if l.tail != nil {
-		if err := l.settle(0); err != nil { // later no one looks back here
+		if !l.ended && (l.size == segmentHead || l.size+bytes <= l.conf.segmentBytes) {
+			return nil
+		}
+		if err := l.end(); err != nil {
 			return err
 		}
 		start = l.tail.start + l.size
@@ -136,6 +141,18 @@ func (l *DirLog) room(bytes int64) error {
 	return l.moveTo(start)
 }
 
+// end completes the tail. All of it is on the disk then: later no one looks back
+// here for what may be torn.
+func (l *DirLog) end() error {
+	if l.ended {
+		return l.settle(0) // by a process that may have been killed before its sync
+	}
+	at := l.tail.start + l.size
+	err := l.extend(appendFrame(nil, &l.tail.salt, endFrame, at, l.size-l.doubt, nil, nil))
+	l.ended = err == nil
+	return err
+}
+
 func (l *DirLog) moveTo(start int64) error {
 	s, err := openSegment(l.fs, l.dir, start, os.O_RDWR)
 	if err != nil {
@@ -144,56 +161,61 @@ func (l *DirLog) moveTo(start int64) error {
 	if l.tail != nil {
 		l.tail.file.Close()
 	}
-	l.tail, l.size, l.doubt = s, segmentHead, segmentHead
+	l.tail, l.size, l.doubt, l.ended = s, segmentHead, segmentHead, false
 	return nil
 }
 
 // refresh finds the end of the log, which another process may have moved. With
 // the lock it cuts off what is torn; without, that is errTorn.
 func (l *DirLog) refresh(locked bool) error {
-	if err := l.follow(); err != nil || l.tail == nil {
+	if err := l.openLast(); err != nil || l.tail == nil {
 		return err
 	}
-	size, err := l.tail.size()
-	if err != nil || size == l.size {
-		return err
+	for {
+		size, err := l.tail.size()
+		if err != nil || size == l.size && !l.ended {
+			return err
+		}
+		if size != l.size {
+			if err := l.grown(size, locked); err != nil || !locked || !l.ended {
+				return err
+			}
+		}
+		err = l.moveTo(l.tail.start + l.size)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the next segment is for us to make
+		}
+		if err != nil {
+			return err
+		}
 	}
+}
+
+// grown looks at a tail whose size isn't what it was.
+func (l *DirLog) grown(size int64, locked bool) error {
 	if size < l.size {
 		return l.tail.corrupt(size, fmt.Errorf("records up to %d were there and are gone", l.tail.start+l.size))
 	}
 	c := l.tail.cursor(size, oneRecord)
-	doubt, ok := c.wholeTail()
+	doubt, ended, ok := c.wholeTail()
 	if !ok {
 		return l.cut(c, locked)
 	}
 	if locked { // else it may be a write that is still going on
-		l.size, l.doubt = size, doubt
+		l.size, l.doubt, l.ended = size, doubt, ended
 	}
 	return nil
 }
 
-// follow moves to the last segment.
-func (l *DirLog) follow() error {
-	if l.tail == nil {
-		starts, err := segmentStarts(l.fs, l.dir)
-		if err != nil || len(starts) == 0 {
-			return err
-		}
-		return l.moveTo(starts[len(starts)-1])
+func (l *DirLog) openLast() error {
+	if l.tail != nil {
+		return nil
 	}
-	for {
-		size, err := l.tail.size()
-		if err != nil {
-			return err
-		}
-		err = l.moveTo(l.tail.start + size)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	starts, err := segmentStarts(l.fs, l.dir)
+	if err != nil || len(starts) == 0 {
+		return err
 	}
+	return l.moveTo(starts[len(starts)-1])
 }
 
 // cut removes what a crash left torn at the end.
@@ -217,7 +239,7 @@ func (l *DirLog) cut(c *cursor, locked bool) error {
 	if err := l.tail.file.Sync(); err != nil {
 		return err
 	}
-	l.size, l.doubt = end, end
+	l.size, l.doubt, l.ended = end, end, false
 	return nil
 }
 

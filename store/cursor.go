@@ -97,27 +97,27 @@ func (c *cursor) frameBefore(end int64) (f frame, at int64, err error) {
 }
 
 // wholeTail tells, from the last few frames alone, whether everything up to the
-// end of the segment is whole, and where the part begins that may not be on the
-// disk yet.
-func (c *cursor) wholeTail() (doubt int64, ok bool) {
+// end of the segment is whole, where the part begins that may not be on the disk
+// yet, and whether another segment follows.
+func (c *cursor) wholeTail() (doubt int64, ended, ok bool) {
 	if c.size == segmentHead {
-		return segmentHead, true
+		return segmentHead, false, true
 	}
 	last, at, err := c.frameBefore(c.size)
 	if err != nil {
-		return 0, false
+		return 0, false, false
 	}
 	doubt = at - last.back
 	for p := doubt; p < at; {
 		f, err := c.frame(p)
 		if err != nil {
-			return 0, false
+			return 0, false, false
 		}
 		if p += f.length; p > at {
-			return 0, false
+			return 0, false, false
 		}
 	}
-	return doubt, true
+	return doubt, last.kind == endFrame, true
 }
 
 // wholeUpTo is the end of the frames that can be read from a position on.

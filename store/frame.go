@@ -12,7 +12,7 @@ import (
 // A segment is a header and frames, nothing between them.
 //
 //	header  "joulebox-log 1\n\n", start u64, salt [32]byte, check [8]byte
-//	frame   "jbr1", length u32, back u32, keys u16, 0 u16,
+//	frame   "jbr1", length u32, back u32, keys u16, kind u16,
 //	        keys × 32 bytes, data, check [16]byte, length u32
 //
 // Integers are little-endian. length is the whole frame's, and stands at both
@@ -20,6 +20,9 @@ import (
 // frame that wasn't known to be on the disk when this one was written: before
 // that one everything was, so a reader who finds the last frame and those back
 // to there whole has found the whole log whole.
+//
+// A frame of kind 1 is the last of its segment and no record: who finds one looks
+// for the next segment, who finds none needn't.
 //
 // check covers the salt of the segment and the frame's place, so a frame that
 // was moved, or that someone wrote into a record's data, is no frame.
@@ -36,8 +39,17 @@ const (
 
 type salt [32]byte
 
+// kind is what a frame is.
+type kind uint16
+
+const (
+	recordFrame kind = 0
+	endFrame    kind = 1
+)
+
 // frame is one record as it lies in a segment. Its data is borrowed.
 type frame struct {
+	kind   kind
 	length int64
 	back   int64
 	keys   []joulebox.ID
@@ -54,14 +66,14 @@ func frameLength(data []byte, keys []joulebox.ID) int64 {
 }
 
 // appendFrame adds a frame that will lie at offset at.
-func appendFrame(b []byte, s *salt, at, back int64, data []byte, keys []joulebox.ID) []byte {
+func appendFrame(b []byte, s *salt, k kind, at, back int64, data []byte, keys []joulebox.ID) []byte {
 	length := uint32(frameLength(data, keys))
 	begin := len(b)
 	b = append(b, frameMagic...)
 	b = binary.LittleEndian.AppendUint32(b, length)
 	b = binary.LittleEndian.AppendUint32(b, uint32(back))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(keys)))
-	b = append(b, 0, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(k))
 	for i := range keys {
 		b = append(b, keys[i][:]...)
 	}
@@ -89,13 +101,17 @@ func peekFrame(head []byte) (length int64, err error) {
 	length = int64(binary.LittleEndian.Uint32(head[4:]))
 	keys := int64(binary.LittleEndian.Uint16(head[12:]))
 	switch {
-	case string(head[:4]) != frameMagic || head[14] != 0 || head[15] != 0:
-		return 0, fmt.Errorf("no frame begins here")
+	case string(head[:4]) != frameMagic:
+		return 0, errors.New("no frame begins here")
+	case kindOf(head) > endFrame || kindOf(head) == endFrame && length != minFrame:
+		return 0, fmt.Errorf("got a frame of kind %d and %d bytes, which there is none of", kindOf(head), length)
 	case keys > MaxKeys || length < minFrame+keys*32 || length > maxFrame:
 		return 0, fmt.Errorf("got %d bytes and %d keys, which no frame has", length, keys)
 	}
 	return length, nil
 }
+
+func kindOf(head []byte) kind { return kind(binary.LittleEndian.Uint16(head[14:])) }
 
 // parseFrame reads the frame that b is, from offset at.
 func parseFrame(b []byte, s *salt, at int64) (frame, error) {
@@ -112,7 +128,7 @@ func parseFrame(b []byte, s *salt, at int64) (frame, error) {
 	if !bytes.Equal(tail[:frameCheck], check[:frameCheck]) || !bytes.Equal(tail[frameCheck:], b[4:8]) {
 		return frame{}, errTorn
 	}
-	f := frame{length: length, back: int64(binary.LittleEndian.Uint32(b[8:]))}
+	f := frame{kind: kindOf(b), length: length, back: int64(binary.LittleEndian.Uint32(b[8:]))}
 	rest := b[frameHead : length-frameTail]
 	for range binary.LittleEndian.Uint16(b[12:]) {
 		f.keys = append(f.keys, joulebox.ID(rest[:32]))

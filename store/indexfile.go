@@ -99,9 +99,10 @@ func encodeIndex(s *salt, end int64, entries []entry) []byte {
 
 // indexFile is an open index file.
 type indexFile struct {
-	file  disk.File
-	salt  salt
-	pages int
+	file   disk.File
+	salt   salt
+	pages  int
+	window page
 }
 
 // searchFile looks into an index file; any error means that it must be made anew.
@@ -132,65 +133,75 @@ func (x *indexFile) readHeader(end int64) error {
 	if err != nil {
 		return err
 	}
-	pages := binary.LittleEndian.Uint64(head[len(indexMagic)+8:])
-	if string(head[:len(indexMagic)]) != indexMagic ||
-		binary.LittleEndian.Uint64(head[len(indexMagic):]) != uint64(end) || uint64(st.Size) != (1+pages)*pageBytes {
+	x.pages = int(st.Size/pageBytes) - 1
+	if string(head[:len(indexMagic)]) != indexMagic || st.Size%pageBytes != 0 ||
+		binary.LittleEndian.Uint64(head[len(indexMagic):]) != uint64(end) ||
+		binary.LittleEndian.Uint64(head[len(indexMagic)+8:]) != uint64(x.pages) {
 		return errStaleIndex
 	}
-	x.pages = int(pages)
 	return nil
 }
 
-// read returns a page whose check matches.
-func (x *indexFile) read(number int) ([]byte, error) {
-	page := make([]byte, pageBytes)
-	if n, err := x.file.ReadAt(page, int64(number)*pageBytes); n < pageBytes {
+// read returns a page whose check matches, borrowed until the next one is read.
+func (x *indexFile) read(number int) (page, error) {
+	if x.window == nil {
+		x.window = make(page, pageBytes)
+	}
+	if n, err := x.file.ReadAt(x.window, int64(number)*pageBytes); n < pageBytes {
 		return nil, errors.Join(errStaleIndex, err)
 	}
-	check := x.salt.check(int64(number), page[:pageBytes-frameCheck])
-	if !bytes.Equal(page[pageBytes-frameCheck:], check[:frameCheck]) {
+	check := x.salt.check(int64(number), x.window[:pageBytes-frameCheck])
+	if !bytes.Equal(x.window[pageBytes-frameCheck:], check[:frameCheck]) {
 		return nil, errStaleIndex
 	}
-	return page, nil
+	return x.window, nil
 }
 
+// page is one page of entries.
+type page []byte
+
 // entries reads a page of entries, numbered from 0.
-func (x *indexFile) entries(number int) ([]entry, error) {
-	page, err := x.read(1 + number)
+func (x *indexFile) entries(number int) (page, error) {
+	p, err := x.read(1 + number)
 	if err != nil {
 		return nil, err
 	}
-	n := int(binary.LittleEndian.Uint16(page[pageCount:]))
-	if n == 0 || n > pageEntries {
+	if n := int(binary.LittleEndian.Uint16(p[pageCount:])); n == 0 || n > pageEntries {
 		return nil, errStaleIndex
 	}
-	all := make([]entry, n)
-	for i := range all {
-		b := page[i*entryBytes:]
-		all[i] = entry{joulebox.ID(b[:32]), int64(binary.LittleEndian.Uint64(b[32:]))}
-	}
-	return all, nil
+	return p, nil
+}
+
+func (p page) count() int { return int(binary.LittleEndian.Uint16(p[pageCount:])) }
+
+func (p page) key(i int) []byte { return p[i*entryBytes:][:32] }
+
+func (p page) entry(i int) entry {
+	return entry{joulebox.ID(p.key(i)), int64(binary.LittleEndian.Uint64(p[i*entryBytes+32:]))}
 }
 
 // find returns the entries within a span.
 func (x *indexFile) find(span keyRange) (found []entry, failed error) {
 	// The first page whose last key isn't before the span.
 	first := sort.Search(x.pages, func(i int) bool {
-		all, err := x.entries(i)
-		failed = errors.Join(failed, err)
-		return err != nil || bytes.Compare(all[len(all)-1].key[:], span.low[:]) >= 0
+		p, err := x.entries(i)
+		if err != nil {
+			failed = err
+			return true
+		}
+		return bytes.Compare(p.key(p.count()-1), span.low[:]) >= 0
 	})
 	for i := first; i < x.pages && failed == nil; i++ {
-		all, err := x.entries(i)
+		p, err := x.entries(i)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range all {
-			if bytes.Compare(e.key[:], span.high[:]) > 0 {
+		for n := range p.count() {
+			switch {
+			case bytes.Compare(p.key(n), span.high[:]) > 0:
 				return found, nil
-			}
-			if span.contains(e.key) {
-				found = append(found, e)
+			case bytes.Compare(p.key(n), span.low[:]) >= 0:
+				found = append(found, p.entry(n))
 			}
 		}
 	}

@@ -31,6 +31,7 @@ type DirLog struct {
 	tail   *segment
 	size   int64 // of the tail when last looked at, all of it whole
 	doubt  int64 // from here on it may not be on the disk
+	ended  bool  // the tail is complete, and another segment follows or must
 	broken error // the disk refused to take a write back
 
 	index logIndex
@@ -47,7 +48,7 @@ type logConfig struct {
 	batchBytes   int64 // how much is written at once
 }
 
-var defaultLog = logConfig{segmentBytes: 16 << 20, doubtBytes: 64 << 10, batchBytes: 16 << 20}
+var defaultLog = logConfig{segmentBytes: 8 << 20, doubtBytes: 64 << 10, batchBytes: 16 << 20}
 
 // openWait bounds the wait for the lock while a log is opened.
 const openWait = 10 * time.Second

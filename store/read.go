@@ -138,10 +138,14 @@ func (r *reader) step() (frame, error) {
 	for {
 		if r.at < r.size {
 			f, err := r.frame(r.at)
-			if err == nil {
-				return f, nil
+			if err != nil {
+				f, err = r.again()
 			}
-			if f, err = r.again(); err == nil || !errors.Is(err, errEnd) {
+			if err == nil && f.kind == endFrame {
+				r.at += f.length
+				continue
+			}
+			if err == nil || !errors.Is(err, errEnd) {
 				return f, err
 			}
 		}
@@ -166,9 +170,26 @@ func (r *reader) more() error {
 	}
 	err = r.enter(r.start + size)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errEnd
+		return r.isLast(size)
 	}
 	return err
+}
+
+// isLast is errEnd if no segment lies beyond this one. If one does, nil says that
+// it has begun just now, and any other error that one between is missing.
+func (r *reader) isLast(size int64) error {
+	starts, err := segmentStarts(r.log.fs, r.log.dir)
+	if err != nil {
+		return err
+	}
+	i, _ := slices.BinarySearch(starts, r.start+1)
+	if i == len(starts) {
+		return errEnd
+	}
+	if now, err := r.segment.size(); err != nil || now != size || starts[i] == r.start+size {
+		return err
+	}
+	return r.corrupt(size, fmt.Errorf("the next segment there is starts at %d", starts[i]))
 }
 
 // again reads a frame that didn't look whole once more while no one writes. If
@@ -252,7 +273,7 @@ func (l *DirLog) backwards(ctx context.Context, yield func(Record, error) bool) 
 
 // wholeEnd is where the last whole record of the last segment ends.
 func (r *reader) wholeEnd() (int64, error) {
-	if _, ok := r.wholeTail(); ok {
+	if _, _, ok := r.wholeTail(); ok {
 		return r.size, nil
 	}
 	unlock, err := r.log.lockShared(r.ctx)
@@ -264,7 +285,7 @@ func (r *reader) wholeEnd() (int64, error) {
 		return 0, err
 	}
 	r.window = r.window[:0]
-	if _, ok := r.wholeTail(); ok {
+	if _, _, ok := r.wholeTail(); ok {
 		return r.size, nil
 	}
 	end, why := r.wholeUpTo(segmentHead)
@@ -286,7 +307,7 @@ func (r *reader) backTo(begin, end int64, yield func(Record, error) bool) (more 
 		if err != nil {
 			return false, r.corrupt(end, fmt.Errorf("the record before: %w", err))
 		}
-		if !yield(f.record(r.start+at), nil) {
+		if f.kind == recordFrame && !yield(f.record(r.start+at), nil) {
 			return false, nil
 		}
 		end = at
