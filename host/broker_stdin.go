@@ -27,13 +27,15 @@ type input struct {
 	err     error
 	changed chan struct{} // closed when data or err comes
 	taken   chan struct{} // has an item when data was delivered
+	ended   chan struct{} // closed when the pump is gone
 }
 
 func newInput(r io.Reader) *input {
 	if r == nil {
 		r = strings.NewReader("")
 	}
-	return &input{r: r, direct: neverBlocks(r), changed: make(chan struct{}), taken: make(chan struct{}, 1)}
+	return &input{r: r, direct: neverBlocks(r), changed: make(chan struct{}),
+		taken: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // neverBlocks reports that reads come back at once. They then also come in the
@@ -146,6 +148,7 @@ func (in *input) start() {
 }
 
 func (in *input) pump() {
+	defer close(in.ended)
 	buf := make([]byte, pumpSize)
 	for {
 		n, err := in.r.Read(buf)
@@ -171,10 +174,11 @@ func (in *input) isClosed() bool {
 	return in.closed
 }
 
-func (in *input) setDeadline(t time.Time) {
-	if d, ok := in.r.(interface{ SetReadDeadline(time.Time) error }); ok {
-		d.SetReadDeadline(t)
-	}
+// setDeadline wakes a read that is stuck, or lets reads block again. It reports
+// false for a reader that can't be woken.
+func (in *input) setDeadline(t time.Time) bool {
+	d, ok := in.r.(interface{ SetReadDeadline(time.Time) error })
+	return ok && d.SetReadDeadline(t) == nil
 }
 
 // offer hands over what was read; false when nobody wants it any more.
@@ -192,19 +196,28 @@ func (in *input) offer(data []byte, err error) bool {
 	return true
 }
 
-// close ends the pump. A read that is stuck is woken if the reader can be; else
-// it ends with the next byte.
+// close ends the pump. A read that is stuck is woken if the reader can be, and
+// waited for, so that what comes later is left for others; else it ends with the
+// next byte, and that byte is lost.
 func (in *input) close() {
+	if in.stop() && in.setDeadline(time.Unix(1, 0)) {
+		select {
+		case <-in.ended:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// stop marks the end; true when a read is under way.
+func (in *input) stop() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
-		return
+		return false
 	}
 	in.closed = true
 	close(in.taken)
-	if in.started && in.err == nil && len(in.data) == 0 {
-		in.setDeadline(time.Unix(1, 0))
-	}
+	return in.started && in.err == nil && len(in.data) == 0
 }
 
 // Write is what stdin can't.
