@@ -17,7 +17,19 @@ cost in joules, and a signed record that anyone can verify offline.
 What isn't granted is denied. A run is refused rather than run with less
 isolation, less metering or less proof than its grants call for.`
 
-func newRoot(c *console) *cobra.Command {
+// commands makes each command by its name. Only what is asked for is made: a run
+// shouldn't wait for the flags of all others.
+var commands = []struct {
+	name string
+	make func(*console) *cobra.Command
+}{
+	{"run", newRun}, {"explain", newExplain}, {"verify", newVerify}, {"grants", newGrants}, {"receipts", newReceipts}, {"key", newKey},
+	{"doctor", newDoctor}, {"id", newID}, {"canon", newCanon}, {"version", newVersion}, {"completion", newCompletion}, {"man", newMan},
+}
+
+// newRoot makes the command line, whole or, where the first word is a command,
+// that one alone.
+func newRoot(c *console, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "joulebox",
 		Short:         "run untrusted programs under grants, with a verifiable record",
@@ -34,11 +46,20 @@ func newRoot(c *console) *cobra.Command {
 	root.SetErr(c.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		newRun(c), newExplain(c), newVerify(c), newGrants(c), newReceipts(c),
-		newKey(c), newDoctor(c), newID(c), newCanon(c), newVersion(c), newCompletion(c), newMan(c),
-	)
+	addCommands(root, c, args)
 	return root
+}
+
+func addCommands(root *cobra.Command, c *console, args []string) {
+	for _, k := range commands {
+		if len(args) > 0 && args[0] == k.name && k.name != "completion" && k.name != "man" {
+			root.AddCommand(k.make(c))
+			return
+		}
+	}
+	for _, k := range commands {
+		root.AddCommand(k.make(c))
+	}
 }
 
 // bareRoot is reached with no command or with one that doesn't exist.
