@@ -9,6 +9,7 @@ import (
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/hostcall"
 	"github.com/joulebox/joulebox/internal/toll"
 	"github.com/joulebox/joulebox/internal/wasi"
@@ -16,6 +17,12 @@ import (
 
 // Tolls is what a host call costs a unit, in metered units.
 type Tolls = toll.Table
+
+// Recorder is shown every host call of a run; see HostCall.
+type Recorder = effect.Recorder
+
+// HostCall is one host call that has been answered.
+type HostCall = effect.Call
 
 // DefaultTolls is the table of this build.
 func DefaultTolls() Tolls { return toll.Default() }
@@ -48,6 +55,10 @@ type BrokerConfig struct {
 	Network Network   // nil is the host's
 
 	Tolls Tolls // the zero table means DefaultTolls
+
+	// Recorder is shown every host call with its effect on the unit, in order: all
+	// that comes into a run (§8). Nil records nothing.
+	Recorder Recorder
 }
 
 // Mount shows a host directory to the unit under another path.

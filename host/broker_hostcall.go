@@ -13,7 +13,8 @@ import (
 // services is the broker as the "sandbox" interface.
 type services struct{ b *Broker }
 
-func (s services) Tolls() Tolls { return s.b.config.Tolls }
+func (s services) Tolls() Tolls       { return s.b.config.Tolls }
+func (s services) Recorder() Recorder { return s.b.config.Recorder }
 
 func (s services) KVGet(ctx context.Context, key []byte) ([]byte, error) { return s.b.kvGet(ctx, key) }
 

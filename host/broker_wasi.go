@@ -10,9 +10,10 @@ import (
 // system is the broker as WASI's System.
 type system struct{ b *Broker }
 
-func (s system) Args() []string    { return s.b.config.Args }
-func (s system) Environ() []string { return s.b.config.Env }
-func (s system) Tolls() Tolls      { return s.b.config.Tolls }
+func (s system) Args() []string     { return s.b.config.Args }
+func (s system) Environ() []string  { return s.b.config.Env }
+func (s system) Tolls() Tolls       { return s.b.config.Tolls }
+func (s system) Recorder() Recorder { return s.b.config.Recorder }
 
 func (s system) Now(id wasi.ClockID, counted uint64) (uint64, error) {
 	return s.b.clock.now(id, counted)

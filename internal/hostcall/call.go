@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/joulebox/joulebox/internal/effect"
 )
 
 // Bounds of one call, in bytes. They are part of the ABI.
@@ -21,6 +23,25 @@ type call struct {
 	s   Services
 	g   Guest
 	mem []byte
+
+	units  uint64
+	writes []effect.Write
+}
+
+// charge draws units from the guest's tank, which may end the run.
+func (k *call) charge(units uint64) {
+	if units > 0 {
+		k.units += units
+		k.g.Charge(units)
+	}
+}
+
+// wrote notes that the call has written n bytes at ptr.
+func (k *call) wrote(ptr uint64, n int) {
+	if n > 0 {
+		at := uint32(ptr)
+		k.writes = append(k.writes, effect.Write{At: at, Bytes: k.mem[at:][:n]})
+	}
 }
 
 // bytes is guest memory; the sum is taken in 64 bits, where it can't wrap.
@@ -41,7 +62,7 @@ func (k *call) in(ptr, n uint64, limit uint32) ([]byte, Code) {
 	if uint32(n) > limit {
 		return nil, TooLarge
 	}
-	k.charge(len(b))
+	k.chargeBytes(len(b))
 	return b, 0
 }
 
@@ -62,11 +83,7 @@ func (k *call) name(ptr, n uint64) (string, Code) {
 	return string(b), 0
 }
 
-func (k *call) charge(n int) {
-	if units := k.s.Tolls().Bytes(uint64(n)); units > 0 {
-		k.g.Charge(units)
-	}
-}
+func (k *call) chargeBytes(n int) { k.charge(k.s.Tolls().Bytes(uint64(n))) }
 
 // done is a length, or the code of an error.
 func done(n int, err error) int64 {

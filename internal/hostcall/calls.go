@@ -16,8 +16,8 @@ func kvGet(k *call, a []uint64) int64 {
 		return int64(codeOf(err))
 	}
 	if len(value) <= len(out) {
-		k.charge(len(value))
-		copy(out, value)
+		k.chargeBytes(len(value))
+		k.wrote(a[2], copy(out, value))
 	}
 	return int64(len(value))
 }
@@ -46,11 +46,10 @@ func storageRead(k *call, a []uint64) int64 {
 	if !ok || int64(a[2]) < 0 {
 		return int64(Invalid)
 	}
-	k.g.Charge(k.s.Tolls().Storage)
+	k.charge(k.s.Tolls().Storage)
 	n, err := k.s.StorageRead(k.ctx, path, out[:min(len(out), MaxTransfer)], int64(a[2]))
-	if err == nil {
-		k.charge(n)
-	}
+	k.chargeBytes(n)
+	k.wrote(a[3], n)
 	return done(n, err)
 }
 
@@ -69,7 +68,7 @@ func storageWrite(k *call, a []uint64) int64 {
 	if code != 0 {
 		return int64(code)
 	}
-	k.g.Charge(k.s.Tolls().Storage)
+	k.charge(k.s.Tolls().Storage)
 	return done(k.s.StorageWrite(k.ctx, path, data, where))
 }
 
@@ -88,11 +87,10 @@ func egress(k *call, a []uint64) int64 {
 	if !ok {
 		return int64(Invalid)
 	}
-	k.g.Charge(k.s.Tolls().Connect)
+	k.charge(k.s.Tolls().Connect)
 	n, err := k.s.Egress(k.ctx, endpoint, request, out[:min(len(out), MaxTransfer)])
-	if err == nil {
-		k.charge(n)
-	}
+	k.chargeBytes(n)
+	k.wrote(a[4], n)
 	return done(n, err)
 }
 
@@ -115,8 +113,9 @@ func randomU64(k *call, a []uint64) int64 {
 	if err != nil {
 		return int64(codeOf(err))
 	}
-	k.charge(len(out))
+	k.chargeBytes(len(out))
 	putU64(out, v)
+	k.wrote(a[0], len(out))
 	return 0
 }
 

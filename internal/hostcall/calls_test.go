@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/toll"
 )
 
@@ -25,11 +26,15 @@ type fakeServices struct {
 	kv    map[string]string
 	asked string
 	err   error
+
+	recorder effect.Recorder
 }
 
 func (s *fakeServices) Tolls() toll.Table {
 	return toll.Table{Call: 100, Storage: 1000, Connect: 10000, BytesPerUnit: 1}
 }
+
+func (s *fakeServices) Recorder() effect.Recorder { return s.recorder }
 
 func (s *fakeServices) KVGet(_ context.Context, key []byte) ([]byte, error) {
 	v, ok := s.kv[string(key)]

@@ -2,9 +2,11 @@ package hostcall
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
 
@@ -65,8 +67,18 @@ type Guest interface {
 
 func invoke(ctx context.Context, services Services, g Guest, s *signature, stack []uint64) {
 	k := call{ctx: ctx, s: services, g: g, mem: g.Memory()}
-	g.Charge(services.Tolls().Call)
+	k.charge(services.Tolls().Call)
+	r := services.Recorder()
+	if r == nil {
+		stack[0] = s.encode(s.f(&k, stack))
+		return
+	}
+	done := effect.Call{Module: Module, Name: s.name, Args: slices.Clone(stack[:len(s.params)])}
 	stack[0] = s.encode(s.f(&k, stack))
+	done.Result, done.Units, done.Writes = stack[0], k.units, k.writes
+	if r.Record(done) != nil {
+		stack[0] = s.encode(int64(IO))
+	}
 }
 
 // Invoke makes one call by its name for a guest of any engine: arguments in stack,

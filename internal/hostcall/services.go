@@ -3,6 +3,7 @@ package hostcall
 import (
 	"context"
 
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/toll"
 )
 
@@ -10,6 +11,7 @@ import (
 // code, all others as IO.
 type Services interface {
 	Tolls() toll.Table
+	Recorder() effect.Recorder // nil for none
 
 	// KVGet gives a value that the caller doesn't change.
 	KVGet(ctx context.Context, key []byte) ([]byte, error)

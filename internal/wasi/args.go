@@ -43,6 +43,8 @@ func (k *call) putStrings(list []string, ptrs, text uint32) Errno {
 		return EFault
 	}
 	k.chargeBytes(uint64(size) + uint64(len(table)))
+	k.wrote(ptrs, uint32(len(table)))
+	k.wrote(text, size)
 	at := text
 	for i, s := range list {
 		binary.LittleEndian.PutUint32(table[4*i:], at)

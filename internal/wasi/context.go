@@ -3,7 +3,9 @@ package wasi
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/toll"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
@@ -11,11 +13,14 @@ import (
 // Context is one run's WASI: its descriptors over a System. It is used by the
 // run's own goroutine alone.
 type Context struct {
-	sys           System
-	tolls         toll.Table
-	fds           table
-	iov           [][]byte
-	k             call
+	sys      System
+	tolls    toll.Table
+	recorder effect.Recorder
+	fds      table
+	iov      [][]byte // the last list of buffers, and where they are
+	iovAt    []uint32
+	k        call
+
 	lastMonotonic uint64
 }
 
@@ -25,7 +30,7 @@ type Carrier interface{ WASI() *Context }
 
 // New opens the standard streams and the preopened directories. Close ends it.
 func New(sys System) (*Context, error) {
-	c := &Context{sys: sys, tolls: sys.Tolls()}
+	c := &Context{sys: sys, tolls: sys.Tolls(), recorder: sys.Recorder()}
 	kind := TypeUnknown
 	if sys.Terminal() {
 		kind = TypeCharacterDevice
@@ -59,23 +64,30 @@ func (c *Context) Close() error {
 }
 
 // invoke runs one call for a guest and leaves its errno in stack[0].
-func (c *Context) invoke(ctx context.Context, g Guest, v *version, f function, stack []uint64) {
-	g.Charge(c.tolls.Call)
-	c.k = call{ctx: ctx, g: g, c: c, v: v, mem: g.Memory()}
-	e := f(&c.k, stack)
-	if len(stack) > 0 {
-		stack[0] = uint64(e)
+func (c *Context) invoke(ctx context.Context, g Guest, v *version, s *signature, stack []uint64) {
+	c.k = call{ctx: ctx, g: g, c: c, v: v, mem: g.Memory(), writes: c.k.writes[:0]}
+	c.k.charge(c.tolls.Call)
+	if c.recorder == nil {
+		stack[0] = uint64(s.f(&c.k, stack))
+		return
+	}
+	done := effect.Call{Module: v.module, Name: s.name, Args: slices.Clone(stack[:len(s.params)])}
+	done.Result = uint64(s.f(&c.k, stack))
+	done.Units, done.Writes = c.k.units, c.k.writes
+	stack[0] = done.Result
+	if c.recorder.Record(done) != nil {
+		stack[0] = uint64(EIO)
 	}
 }
 
 // hostFunc adapts a function to the engine.
-func hostFunc(f function, v *version) func(context.Context, *wasm.Call, []uint64) {
+func hostFunc(s *signature, v *version) func(context.Context, *wasm.Call, []uint64) {
 	return func(ctx context.Context, c *wasm.Call, stack []uint64) {
 		carrier, ok := c.State.(Carrier)
 		if !ok || carrier.WASI() == nil {
 			stack[0] = uint64(ENosys)
 			return
 		}
-		carrier.WASI().invoke(ctx, c, v, f, stack)
+		carrier.WASI().invoke(ctx, c, v, s, stack)
 	}
 }

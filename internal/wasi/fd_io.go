@@ -28,11 +28,12 @@ func fdRead(k *call, a []uint64) Errno {
 	return k.moved(n, err, uint32(a[3]))
 }
 
-// moved charges for what a read brought and answers.
+// moved charges for what a read brought into the iovecs and answers.
 func (k *call) moved(n int, err error, ptr uint32) Errno {
 	if err != nil {
 		return errnoOf(err)
 	}
+	k.wroteInto(n)
 	k.chargeBytes(uint64(n))
 	return k.putU32(ptr, uint32(n))
 }

@@ -32,6 +32,7 @@ func fdReaddir(k *call, a []uint64) Errno {
 	if err != nil {
 		return errnoOf(err)
 	}
+	k.wrote(uint32(a[1]), uint32(used))
 	return k.putU32(uint32(a[4]), uint32(used))
 }
 

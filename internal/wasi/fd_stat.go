@@ -21,6 +21,7 @@ func fdFdstatGet(k *call, a []uint64) Errno {
 	binary.LittleEndian.PutUint16(b[2:], uint16(e.flags))
 	binary.LittleEndian.PutUint64(b[8:], uint64(e.base))
 	binary.LittleEndian.PutUint64(b[16:], uint64(e.inherit))
+	k.wrote(uint32(a[1]), fdstatSize)
 	return Success
 }
 
@@ -90,6 +91,7 @@ func fdPrestatGet(k *call, a []uint64) Errno {
 	}
 	clear(b) // tag 0: a directory
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(e.preopen)))
+	k.wrote(uint32(a[1]), prestatSize)
 	return Success
 }
 
@@ -106,5 +108,6 @@ func fdPrestatDirName(k *call, a []uint64) Errno {
 		return EFault
 	}
 	copy(b, e.preopen)
+	k.wrote(uint32(a[1]), uint32(len(b)))
 	return Success
 }

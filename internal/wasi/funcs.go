@@ -72,10 +72,10 @@ var signatures = []signature{
 func HostFuncs() []wasm.HostFunc {
 	var list []wasm.HostFunc
 	for _, v := range []*version{&preview1, &unstable} {
-		for _, s := range signatures {
-			if s.since <= v.number {
+		for i := range signatures {
+			if s := &signatures[i]; s.since <= v.number {
 				list = append(list, wasm.HostFunc{Module: v.module, Name: s.name, Params: types(s.params),
-					Results: types("i"), Fn: hostFunc(s.f, v)})
+					Results: types("i"), Fn: hostFunc(s, v)})
 			}
 		}
 		list = append(list, wasm.HostFunc{Module: v.module, Name: "proc_exit", Params: types("i"), Fn: procExit})
@@ -90,7 +90,7 @@ func (c *Context) Invoke(ctx context.Context, g Guest, module, name string, stac
 		for i := range signatures {
 			s := &signatures[i]
 			if s.name == name && v.module == module && s.since <= v.number && len(stack) >= max(1, len(s.params)) {
-				c.invoke(ctx, g, v, s.f, stack)
+				c.invoke(ctx, g, v, s, stack)
 				return true
 			}
 		}

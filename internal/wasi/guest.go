@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/joulebox/joulebox/internal/effect"
 )
 
 // Guest is a run as the calls see it; *wasm.Call is one.
@@ -21,6 +23,24 @@ type call struct {
 	c   *Context
 	v   *version
 	mem []byte
+
+	units  uint64         // charged so far
+	writes []effect.Write // kept only for a recorder
+}
+
+// charge draws units from the guest's tank, which may end the run.
+func (k *call) charge(units uint64) {
+	if units > 0 {
+		k.units += units
+		k.g.Charge(units)
+	}
+}
+
+// wrote notes that the call has written n bytes at ptr.
+func (k *call) wrote(ptr, n uint32) {
+	if k.c.recorder != nil && n > 0 {
+		k.writes = append(k.writes, effect.Write{At: ptr, Bytes: k.mem[ptr:][:n]})
+	}
 }
 
 // slice is guest memory from ptr on; false when any of it is out of bounds. The
@@ -48,6 +68,7 @@ func (k *call) putU32(ptr, v uint32) Errno {
 		return EFault
 	}
 	binary.LittleEndian.PutUint32(b, v)
+	k.wrote(ptr, 4)
 	return Success
 }
 
@@ -57,6 +78,7 @@ func (k *call) putU64(ptr uint32, v uint64) Errno {
 		return EFault
 	}
 	binary.LittleEndian.PutUint64(b, v)
+	k.wrote(ptr, 8)
 	return Success
 }
 
@@ -99,10 +121,6 @@ func checkPath(p string) (string, Errno) {
 	return p, Success
 }
 
-func (k *call) chargeBytes(n uint64) {
-	if units := k.c.tolls.Bytes(n); units > 0 {
-		k.g.Charge(units)
-	}
-}
+func (k *call) chargeBytes(n uint64) { k.charge(k.c.tolls.Bytes(n)) }
 
-func (k *call) chargeStorage() { k.g.Charge(k.c.tolls.Storage) }
+func (k *call) chargeStorage() { k.charge(k.c.tolls.Storage) }

@@ -19,7 +19,7 @@ func (k *call) iovecs(ptr, count uint32) ([][]byte, int, Errno) {
 	if !ok {
 		return nil, 0, EFault
 	}
-	bufs, total := k.c.iov[:0], 0
+	bufs, ptrs, total := k.c.iov[:0], k.c.iovAt[:0], 0
 	for ; len(list) > 0; list = list[8:] {
 		at, n := binary.LittleEndian.Uint32(list), binary.LittleEndian.Uint32(list[4:])
 		b, ok := k.slice(at, n)
@@ -31,10 +31,22 @@ func (k *call) iovecs(ptr, count uint32) ([][]byte, int, Errno) {
 		}
 		b = b[:min(len(b), maxTransfer-total)]
 		if len(b) > 0 {
-			bufs = append(bufs, b)
+			bufs, ptrs = append(bufs, b), append(ptrs, at)
 		}
 		total += len(b)
 	}
-	k.c.iov = bufs
+	k.c.iov, k.c.iovAt = bufs, ptrs
 	return bufs, total, Success
+}
+
+// wroteInto notes the first n bytes of the buffers of the last list.
+func (k *call) wroteInto(n int) {
+	if k.c.recorder == nil {
+		return
+	}
+	for i, b := range k.c.iov {
+		part := min(n, len(b))
+		k.wrote(k.c.iovAt[i], uint32(part))
+		n -= part
+	}
 }

@@ -98,5 +98,7 @@ func pathReadlink(k *call, a []uint64) Errno {
 		return errnoOf(err)
 	}
 	k.chargeBytes(uint64(len(target)))
-	return k.putU32(uint32(a[5]), uint32(copy(buf, target)))
+	n := uint32(copy(buf, target))
+	k.wrote(uint32(a[3]), n)
+	return k.putU32(uint32(a[5]), n)
 }

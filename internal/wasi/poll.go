@@ -51,7 +51,9 @@ func pollOneoff(k *call, a []uint64) Errno {
 	if k.ctx.Err() != nil {
 		return ECanceled // the engine ends the run as soon as this returns
 	}
-	return k.putU32(uint32(a[3]), putEvents(out, subs))
+	n := putEvents(out, subs)
+	k.wrote(uint32(a[1]), n*eventSize)
+	return k.putU32(uint32(a[3]), n)
 }
 
 func (k *call) parseSubscription(s *subscription, b []byte) Errno {

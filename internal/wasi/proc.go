@@ -22,6 +22,7 @@ func randomGet(k *call, a []uint64) Errno {
 	if !ok {
 		return EFault
 	}
+	k.wrote(uint32(a[0]), uint32(a[1]))
 	for len(b) > 0 {
 		n := min(len(b), randomStep)
 		k.chargeBytes(uint64(n))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joulebox/joulebox/internal/effect"
 	"github.com/joulebox/joulebox/internal/toll"
 )
 
@@ -13,6 +14,7 @@ type System interface {
 	Args() []string
 	Environ() []string // "NAME=value"
 	Tolls() toll.Table
+	Recorder() effect.Recorder // nil for none
 
 	// Now is a clock's time in nanoseconds; counted is how many units the run has
 	// used, for clocks that follow the work and not the world.

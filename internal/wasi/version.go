@@ -60,5 +60,6 @@ func (k *call) putFilestat(ptr uint32, s Filestat) Errno {
 	le.PutUint64(b[l.times:], s.Atim)
 	le.PutUint64(b[l.times+8:], s.Mtim)
 	le.PutUint64(b[l.times+16:], s.Ctim)
+	k.wrote(ptr, l.size)
 	return Success
 }
