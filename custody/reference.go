@@ -56,9 +56,9 @@ func pathOf(reference string) (string, error) {
 	case !found:
 		return "", fmt.Errorf("custody: reference: got %q, want file:, file:NAME or file:/PATH", reference)
 	case slices.Contains(laterSchemes, scheme):
-		return "", fmt.Errorf("custody: reference %q: this joulebox has no %s: keys yet, want file:", reference, scheme)
+		return "", fmt.Errorf("custody: reference %q: this joulebox has no %s: keys yet, want a file: reference", reference, scheme)
 	case scheme != "file":
-		return "", fmt.Errorf("custody: reference %q: got scheme %q, want file:", reference, scheme)
+		return "", fmt.Errorf("custody: reference %q: got scheme %q, want a file: reference", reference, scheme)
 	case filepath.IsAbs(rest):
 		return absolutePath(reference, rest)
 	case rest == "":

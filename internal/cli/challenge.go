@@ -18,7 +18,7 @@ func parseChallenge(text string) ([]byte, error) {
 	if digits, ok := strings.CutPrefix(text, "hex:"); ok {
 		b, err := hex.DecodeString(digits)
 		if err != nil {
-			return nil, fmt.Errorf("challenge: got %q, want pairs of hex digits after hex:", text)
+			return nil, fmt.Errorf("challenge: got %q, want hex: and then pairs of hex digits", text)
 		}
 		text = base64.RawURLEncoding.EncodeToString(b)
 	}
