@@ -52,7 +52,8 @@ func (v *verifier) readings() (all []reading) {
 	return all
 }
 
-// artifacts lists what the image may be. A module has no image object.
+// artifacts lists what the image may be. A module has no image object, unless it
+// is one file of a tree: then the entrypoint names it (see unit.Image.Module).
 func (v *verifier) artifacts() []grant.Artifact {
 	switch image := v.b.image; {
 	case image == nil:
@@ -60,6 +61,9 @@ func (v *verifier) artifacts() []grant.Artifact {
 	case !image.Pinned():
 		v.note("host-image-unpinned: the run used the host's own files; only the program's bytes are covered, at the path %s", image.Program.Path)
 		return []grant.Artifact{grant.Native}
+	}
+	if _, ok := v.b.image.Module(v.b.unit.Entrypoint[0]); ok {
+		return []grant.Artifact{grant.WASM}
 	}
 	return []grant.Artifact{grant.Native, grant.Guest}
 }

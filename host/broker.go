@@ -39,6 +39,9 @@ type BrokerConfig struct {
 	Stdout, Stderr io.Writer // nil is discarded
 	Terminal       bool      // tell the unit that its streams are a terminal
 
+	// Image is what the unit finds at its root, read-only and without a grant; nil
+	// is nothing. Grants and mounts can't lie over it.
+	Image *Tree
 	// Mounts map guest paths to host directories. A granted path that none of them
 	// holds is the same path on the host.
 	Mounts []Mount
@@ -92,6 +95,9 @@ func NewBroker(c BrokerConfig) (*Broker, error) {
 		return nil, err
 	}
 	if err := checkStrings(c.Args, c.Env); err != nil {
+		return nil, err
+	}
+	if err := c.checkImage(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()

@@ -84,7 +84,7 @@ func (s services) open(ctx context.Context, path string, how wasi.OpenHow) (wasi
 	if err != nil {
 		return nil, syscall.EINVAL
 	}
-	d, rest, err := s.b.storage.find(p, how)
+	d, rest, err := s.root(p, how)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,18 @@ func (s services) open(ctx context.Context, path string, how wasi.OpenHow) (wasi
 		return nil, syscall.EISDIR
 	}
 	return f, nil
+}
+
+// root is the directory that a path is opened from, and the path from there.
+func (s services) root(p string, how wasi.OpenHow) (wasi.Dir, string, error) {
+	if image := s.b.config.Image; image != nil && !image.root.lacks(p) {
+		return s.b.imageRoot(), "." + p, nil
+	}
+	d, rest, err := s.b.storage.find(p, how)
+	if err != nil {
+		return nil, "", err
+	}
+	return d, rest, nil
 }
 
 var storageCodes = map[error]hostcall.Code{

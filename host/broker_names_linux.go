@@ -52,6 +52,11 @@ func (d *dir) pair(ctx context.Context, path string, to wasi.Dir, newPath string
 	if err := d.begin(ctx, path, true); err != nil {
 		return nil, nil, err
 	}
+	if image, ok := to.(*imageDir); ok {
+		if to, newPath, err = image.destination(newPath); err != nil {
+			return nil, nil, err
+		}
+	}
 	other, ok := to.(*dir)
 	if !ok {
 		return nil, nil, unix.EXDEV

@@ -48,14 +48,28 @@ func newStorage(b *Broker) (*storage, error) {
 	if err := s.addBases(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	for _, h := range b.config.Hidden {
-		if p, err := realPath(h); err == nil {
-			s.hidden = append(s.hidden, p)
-		} else if !errors.Is(err, unix.ENOENT) {
-			return nil, errors.Join(fmt.Errorf("hidden path %q: %w", h, err), s.close())
-		}
+	if err := s.hide(b.config.Hidden); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// hide notes where the hidden paths really are, or would be once they are made.
+func (s *storage) hide(paths []string) error {
+	for _, h := range paths {
+		rest := ""
+		for at := path.Clean(h); ; at, rest = path.Dir(at), path.Join(path.Base(at), rest) {
+			p, err := realPath(at)
+			if err == nil {
+				s.hidden = append(s.hidden, path.Join(p, rest))
+				break
+			}
+			if !errors.Is(err, unix.ENOENT) || at == path.Dir(at) {
+				return fmt.Errorf("hidden path %q: %w", h, err)
+			}
+		}
+	}
+	return nil
 }
 
 // checkMechanism makes sure, once, that the kernel has what storage stands on.
@@ -203,6 +217,9 @@ func (s *storage) preopens() ([]wasi.Preopen, error) {
 			return nil, err
 		}
 		list = append(list, wasi.Preopen{Name: p, Dir: d})
+	}
+	if s.b.config.Image != nil {
+		return list, nil // names that begin nowhere else are looked for by the image's root
 	}
 	return append(list, s.relativePreopens(list)...), nil
 }

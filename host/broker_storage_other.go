@@ -24,6 +24,8 @@ func (*storage) close() error { return nil }
 
 func (*storage) preopens() ([]wasi.Preopen, error) { return nil, nil }
 
+func (*storage) visible(string) bool { return false }
+
 func (*storage) find(string, wasi.OpenHow) (wasi.Dir, string, error) {
 	return nil, "", errDenied
 }

@@ -38,4 +38,4 @@ func (s system) Stdout() wasi.Stream { return s.b.stdout }
 func (s system) Stderr() wasi.Stream { return s.b.stderr }
 func (s system) Terminal() bool      { return s.b.config.Terminal }
 
-func (s system) Preopens() ([]wasi.Preopen, error) { return s.b.storage.preopens() }
+func (s system) Preopens() ([]wasi.Preopen, error) { return s.b.preopens() }

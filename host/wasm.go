@@ -45,7 +45,11 @@ func brokered() []string {
 }
 
 func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
-	module, err := x.engine.Compile(ctx, job.Image, wasm.Options{Metered: x.metered, ImageID: job.Unit.ImageID, SIMDWeight: uint32(job.Limits.Vector)})
+	image, id, entry, err := job.program()
+	if err != nil {
+		return nil, err
+	}
+	module, err := x.engine.Compile(ctx, image, wasm.Options{Metered: x.metered, ImageID: id, SIMDWeight: uint32(job.Limits.Vector)})
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -53,13 +57,14 @@ func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
 		module.Close()
 		return nil, &RefusedError{Reason: "the module uses vector instructions and device class Simd isn't granted", Hint: "grant it with --simd"}
 	}
-	r := &wasmRun{job: job, module: module, begun: time.Now(), done: make(chan struct{})}
+	r := &wasmRun{job: job, entry: entry, module: module, begun: time.Now(), done: make(chan struct{})}
 	go r.run(ctx)
 	return r, nil
 }
 
 type wasmRun struct {
 	job    Job
+	entry  string
 	module *wasm.Module
 	begun  time.Time
 	live   wasm.Live
@@ -73,7 +78,7 @@ func (r *wasmRun) run(ctx context.Context) {
 	defer close(r.done)
 	defer r.module.Close()
 	e, err := r.module.Run(ctx, wasm.Params{
-		Entry:      r.job.Unit.Entrypoint[0],
+		Entry:      r.entry,
 		State:      r.job.Broker,
 		Limits:     r.job.Limits.engine(r.begun),
 		Live:       &r.live,

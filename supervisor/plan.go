@@ -14,7 +14,8 @@ import (
 
 // Request is what someone wants run.
 type Request struct {
-	Image      []byte // a WASM module
+	Image      []byte     // a WASM module; nil if Tree is set
+	Tree       *host.Tree // an image of several files, one of which the entrypoint names
 	Entrypoint []string
 	Grants     grant.Set
 	Placement  unit.Placement
@@ -33,6 +34,7 @@ type Plan struct {
 	Reasons  []grant.Reason
 
 	image     []byte
+	tree      *host.Tree
 	unitBytes []byte
 	executor  host.Executor
 	meters    []meter.Meter
@@ -55,9 +57,9 @@ func newPlan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grants: %w", err)
 	}
-	p := &Plan{Grants: r.Grants, GrantsID: joulebox.Sum(canonical), image: r.Image}
+	p := &Plan{Grants: r.Grants, GrantsID: joulebox.Sum(canonical), image: r.Image, tree: r.Tree}
 	p.Unit = unit.Unit{
-		ImageID:    joulebox.Sum(r.Image),
+		ImageID:    r.imageID(),
 		Entrypoint: r.Entrypoint,
 		Grants:     canonical,
 		Placement:  r.Placement,
@@ -104,7 +106,7 @@ func (s *Supervisor) place(p *Plan) error {
 func (s *Supervisor) tierRequest(r Request) grant.Request {
 	return grant.Request{
 		Grants:       r.Grants,
-		Artifact:     grant.WASM,
+		Artifact:     r.artifact(),
 		Trusted:      r.Placement.Trusted,
 		Sensitive:    r.Placement.IsSensitive(),
 		Boundary:     r.Placement.Boundary,

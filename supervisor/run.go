@@ -73,7 +73,11 @@ func async[T any](f func() (T, error)) func() (T, error) {
 
 // keepObjects puts the unit's bytes, its grants and its descriptor.
 func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) error {
-	for _, o := range [][]byte{p.image, p.Unit.Grants, p.unitBytes} {
+	image, err := p.imageParts()
+	if err != nil {
+		return err
+	}
+	for _, o := range append(image, p.Unit.Grants, p.unitBytes) {
 		if _, err := s.config.Objects.Put(ctx, o); err != nil {
 			return err
 		}
@@ -100,6 +104,7 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 	run, err := p.executor.Start(ctx, host.Job{
 		Unit:    p.Unit,
 		Image:   p.image,
+		Tree:    p.tree,
 		Devices: p.Grants.Compute.Devices,
 		Broker:  broker,
 		Limits:  s.limits(p),
@@ -121,13 +126,9 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 	return f, p.settle(&f, spans, broker)
 }
 
-// programName is what every unit finds as its own name: the same on every host,
-// since where a module lies is no part of what runs (§7.5).
-const programName = "unit"
-
 func (s *Supervisor) broker(p *Plan, handed host.BrokerConfig) (*host.Broker, error) {
 	handed.Grants, handed.Tolls = p.Grants, s.config.Table.Tolls
-	handed.Args = append([]string{programName}, p.Unit.Entrypoint[1:]...)
+	handed.Image, handed.Args = p.tree, append([]string{p.programName()}, p.Unit.Entrypoint[1:]...)
 	b, err := host.NewBroker(handed)
 	if err != nil {
 		return nil, &host.RefusedError{Reason: "what was handed to the unit", Err: err}

@@ -47,7 +47,7 @@ func (s *Supervisor) parts(p *Plan, f finished, sequence uint64) (parts bundle.P
 	if _, err := io.ReadFull(s.config.Rand, nonce[:]); err != nil {
 		return parts, fmt.Errorf("no nonce: %w", err)
 	}
-	parts = bundle.Parts{Unit: p.Unit, Result: f.result}
+	parts = bundle.Parts{Unit: p.Unit, Result: f.result, Image: p.imageObject()}
 	if parts.Receipt, err = receipt.New(p.UnitID, p.Tier, sequence, nonce, f.energy); err != nil {
 		return parts, err
 	}
@@ -96,7 +96,7 @@ func (p *Plan) tampering(enforcedGrants grant.Set) (joulebox.Breach, bool) {
 	if err != nil || enforced != p.GrantsID {
 		return joulebox.GrantMutation, true
 	}
-	if joulebox.Sum(p.image) != p.Unit.ImageID {
+	if !p.imageIntact() {
 		return joulebox.ImageMutation, true
 	}
 	return "", false
