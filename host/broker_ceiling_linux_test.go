@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,27 @@ func TestCeilingsHold(t *testing.T) {
 	}
 	if n := u.b.Usage(); n.IOReadBytes != 10_000 || n.IOReads < 112 {
 		t.Errorf("usage: got %+v", n)
+	}
+}
+
+// TestRateOfZeroEndsWithTheRun: what never comes due doesn't outlive the run.
+func TestRateOfZeroEndsWithTheRun(t *testing.T) {
+	set := everything("/", "/**")
+	zero := uint64(0)
+	set.Storage.MaxIOPS = &zero
+	u := newUnit(t, BrokerConfig{Grants: set, Mounts: []Mount{{Guest: "/", Host: tree(t, nil)}}})
+	root := u.preopen("/")
+	for _, call := range []func() wasi.Errno{
+		func() wasi.Errno { _, e := u.fstat(root); return e },
+		func() wasi.Errno { return u.call("fd_sync", root) },
+		func() wasi.Errno { return u.call("fd_filestat_set_times", root, 1, 1, 4) },
+		func() wasi.Errno { return u.call("fd_readdir", root, bufPtr, 100, 0, outPtr) },
+		func() wasi.Errno { return u.path("path_create_directory", root, "d") },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		u.ctx = ctx
+		u.want("at a rate of zero", call(), wasi.ECanceled)
+		cancel()
 	}
 }
 

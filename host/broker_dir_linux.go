@@ -174,17 +174,22 @@ func (d *dir) SetTimesAt(ctx context.Context, path string, follow bool, t wasi.T
 }
 
 // Stat looks at the directory itself.
-func (d *dir) Stat() (wasi.Filestat, error) {
+func (d *dir) Stat(ctx context.Context) (wasi.Filestat, error) {
+	if err := d.s.b.operation(ctx, false); err != nil {
+		return wasi.Filestat{}, err
+	}
 	n := node{fd: d.fd}
 	if err := d.s.identify(d.root, &n); err != nil {
 		return wasi.Filestat{}, err
 	}
-	d.s.b.counts.reads.Add(1)
 	return filestat(&n.st), nil
 }
 
 // SetTimes changes the directory's own times.
-func (d *dir) SetTimes(t wasi.Times) error {
+func (d *dir) SetTimes(ctx context.Context, t wasi.Times) error {
+	if err := d.s.b.operation(ctx, true); err != nil {
+		return err
+	}
 	path, err := d.s.guestName(d.root, d.fd)
 	if err != nil {
 		return err
@@ -192,17 +197,18 @@ func (d *dir) SetTimes(t wasi.Times) error {
 	if err := d.s.b.may(grant.Write, path); err != nil {
 		return err
 	}
-	d.s.b.counts.writes.Add(1)
 	return setTimes(d.fd, t)
 }
 
 // Sync writes the directory's entries to the disk.
-func (d *dir) Sync(bool) error {
+func (d *dir) Sync(ctx context.Context, _ bool) error {
+	if err := d.s.b.operation(ctx, true); err != nil {
+		return err
+	}
 	fd, err := openAgain(d.fd, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
-	d.s.b.counts.writes.Add(1)
 	return errors.Join(unix.Fsync(fd), unix.Close(fd))
 }
 

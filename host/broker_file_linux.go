@@ -125,25 +125,25 @@ func (f *file) Advise(off, length int64, advice uint8) error {
 }
 
 // Allocate makes sure that there is room.
-func (f *file) Allocate(off, length int64) error {
-	return f.change(func() error { return unix.Fallocate(f.fd, 0, off, length) })
+func (f *file) Allocate(ctx context.Context, off, length int64) error {
+	return f.change(ctx, func() error { return unix.Fallocate(f.fd, 0, off, length) })
 }
 
 // SetSize cuts or grows the file.
-func (f *file) SetSize(n int64) error {
-	return f.change(func() error { return unix.Ftruncate(f.fd, n) })
+func (f *file) SetSize(ctx context.Context, n int64) error {
+	return f.change(ctx, func() error { return unix.Ftruncate(f.fd, n) })
 }
 
 // Sync writes the file to the disk.
-func (f *file) Sync(dataOnly bool) error {
+func (f *file) Sync(ctx context.Context, dataOnly bool) error {
 	if dataOnly {
-		return f.change(func() error { return unix.Fdatasync(f.fd) })
+		return f.change(ctx, func() error { return unix.Fdatasync(f.fd) })
 	}
-	return f.change(func() error { return unix.Fsync(f.fd) })
+	return f.change(ctx, func() error { return unix.Fsync(f.fd) })
 }
 
-func (f *file) change(call func() error) error {
-	if err := f.s.b.operation(context.Background(), true); err != nil {
+func (f *file) change(ctx context.Context, call func() error) error {
+	if err := f.s.b.operation(ctx, true); err != nil {
 		return err
 	}
 	for {
@@ -171,21 +171,23 @@ func (f *file) SetFlags(flags wasi.Fdflags) error {
 }
 
 // Stat looks at the file.
-func (f *file) Stat() (wasi.Filestat, error) {
+func (f *file) Stat(ctx context.Context) (wasi.Filestat, error) {
+	if err := f.s.b.operation(ctx, false); err != nil {
+		return wasi.Filestat{}, err
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
 		return wasi.Filestat{}, err
 	}
-	f.s.b.counts.reads.Add(1)
 	return filestat(&st), nil
 }
 
 // SetTimes changes the file's times, which is a write however it was opened.
-func (f *file) SetTimes(t wasi.Times) error {
+func (f *file) SetTimes(ctx context.Context, t wasi.Times) error {
 	if err := f.s.b.may(grant.Write, f.path); err != nil {
 		return err
 	}
-	return f.change(func() error { return setTimes(f.fd, t) })
+	return f.change(ctx, func() error { return setTimes(f.fd, t) })
 }
 
 // Close closes the file.

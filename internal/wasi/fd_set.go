@@ -30,7 +30,7 @@ func fdAllocate(k *call, a []uint64) Errno {
 	// By length: one call could take the whole disk.
 	k.chargeBytes(a[2])
 	k.chargeStorage()
-	return errnoOf(e.file.Allocate(int64(a[1]), int64(a[2])))
+	return errnoOf(e.file.Allocate(k.ctx, int64(a[1]), int64(a[2])))
 }
 
 func fdFilestatSetSize(k *call, a []uint64) Errno {
@@ -42,7 +42,7 @@ func fdFilestatSetSize(k *call, a []uint64) Errno {
 		return EInval
 	}
 	k.chargeStorage()
-	return errnoOf(e.file.SetSize(int64(a[1])))
+	return errnoOf(e.file.SetSize(k.ctx, int64(a[1])))
 }
 
 func fdFilestatSetTimes(k *call, a []uint64) Errno {
@@ -55,7 +55,7 @@ func fdFilestatSetTimes(k *call, a []uint64) Errno {
 		return errno
 	}
 	k.chargeStorage()
-	return errnoOf(e.node().SetTimes(t))
+	return errnoOf(e.node().SetTimes(k.ctx, t))
 }
 
 // The flags of a change of times.
@@ -89,9 +89,9 @@ func (k *call) sync(fd uint32, r Rights, dataOnly bool) Errno {
 	}
 	k.chargeStorage()
 	if e.dir != nil {
-		return errnoOf(e.dir.Sync(dataOnly))
+		return errnoOf(e.dir.Sync(k.ctx, dataOnly))
 	}
-	return errnoOf(e.file.Sync(dataOnly))
+	return errnoOf(e.file.Sync(k.ctx, dataOnly))
 }
 
 func fdClose(k *call, a []uint64) Errno {

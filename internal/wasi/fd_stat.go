@@ -73,7 +73,7 @@ func fdFilestatGet(k *call, a []uint64) Errno {
 		return EFault
 	}
 	k.chargeStorage()
-	s, err := e.node().Stat()
+	s, err := e.node().Stat(k.ctx)
 	if err != nil {
 		return errnoOf(err)
 	}

@@ -116,7 +116,7 @@ func (k *call) pollFd(s *subscription) {
 // unread is how much of a file lies ahead.
 func (k *call) unread(e *entry) uint64 {
 	k.chargeStorage()
-	s, err := e.file.Stat()
+	s, err := e.file.Stat(k.ctx)
 	at, err2 := e.file.Seek(0, 1)
 	if err != nil || err2 != nil || uint64(at) > s.Size {
 		return 0

@@ -64,17 +64,17 @@ type File interface {
 	// Seek has io.Seeker's whence.
 	Seek(off int64, whence int) (int64, error)
 	Advise(off, length int64, advice uint8) error
-	Allocate(off, length int64) error
-	Sync(dataOnly bool) error
-	SetSize(n int64) error
+	Allocate(ctx context.Context, off, length int64) error
+	Sync(ctx context.Context, dataOnly bool) error
+	SetSize(ctx context.Context, n int64) error
 	SetFlags(f Fdflags) error
 	Node
 }
 
 // Node is what files and directories have in common.
 type Node interface {
-	Stat() (Filestat, error)
-	SetTimes(t Times) error
+	Stat(ctx context.Context) (Filestat, error)
+	SetTimes(ctx context.Context, t Times) error
 	Close() error
 }
 
@@ -94,6 +94,6 @@ type Dir interface {
 	Readlink(ctx context.Context, path string) (string, error)
 	// List hands entries over from cookie on, until yield says false or the end.
 	List(ctx context.Context, cookie uint64, yield func(Dirent) bool) error
-	Sync(dataOnly bool) error
+	Sync(ctx context.Context, dataOnly bool) error
 	Node
 }
