@@ -9,6 +9,6 @@ test: ; go test $(TESTFLAGS) ./...
 check: ; bash .ci/run fmt vet static vuln cross
 fuzz: ; FUZZTIME=$(FUZZTIME) bash .ci/run fuzz
 bench: build ; go run ./bench $(BENCHFLAGS)
-vectors: ; go test -count=1 -v -run 'Vector' ./...
+vectors: ; go test -count=1 -v -run 'Vector|Bundles|Suite|Modules|SameCount|Recorded' ./... | grep -v 'no test files\|no tests to run'
 demo: build ; sh examples/demo.sh bin/joulebox demo
 man: build ; bin/joulebox man > docs/joulebox.1
