@@ -133,16 +133,16 @@ func TestStopAtEachCall(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n <= whole.Calls(); n++ {
+		d, a := disktest.New(), newTold()
+		d.Inject(disktest.PowerOff(n))
+		_ = scenario(a, d)
+		killed := d.Kill()
+		if err := errors.Join(a.clone().check(killed), swept(killed)); err != nil {
+			t.Fatalf("killed at call %d: %v", n, err)
+		}
 		for cut := range 10 {
-			d, a := disktest.New(), newTold()
-			d.Inject(disktest.PowerOff(n))
-			_ = scenario(a, d)
-			after := d.Kill()
-			if cut > 0 {
-				after = d.Cut(random)
-			}
-			if err := errors.Join(a.check(after), swept(after)); err != nil {
-				t.Fatalf("stopped at call %d, cut %d: %v", n, cut, err)
+			if err := a.clone().check(d.Cut(random)); err != nil {
+				t.Fatalf("power cut %d at call %d: %v", cut, n, err)
 			}
 		}
 	}
@@ -150,7 +150,11 @@ func TestStopAtEachCall(t *testing.T) {
 
 // TestCrashUponCrash goes on after each crash on what it left.
 func TestCrashUponCrash(t *testing.T) {
-	for seed := range uint64(400) {
+	rounds := 300
+	if testing.Short() {
+		rounds = 30
+	}
+	for seed := range uint64(rounds) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		d, a := disktest.New(), newTold()
 		for crash := range 8 {

@@ -64,9 +64,16 @@ func (a *numbers) runAndKill(t *testing.T, reference string) {
 		t.Error(err)
 		return
 	}
-	timer := time.AfterFunc(time.Duration(3+mathrand.IntN(30))*time.Millisecond, func() { cmd.Process.Kill() })
+	// Some are killed while they start, most when they have got somewhere.
+	early := mathrand.IntN(4) == 0
+	moment := func() time.Duration { return time.Duration(mathrand.IntN(30)) * time.Millisecond }
+	timer := time.AfterFunc(map[bool]time.Duration{true: moment(), false: time.Minute}[early], func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if !early {
+			early = true
+			timer.Reset(moment())
+		}
 		a.note(lines.Text())
 	}
 	_ = cmd.Wait() // it was killed
@@ -112,7 +119,7 @@ func TestKilledAtRandom(t *testing.T) {
 		given += len(a.seen)
 	}
 	t.Logf("%d kills, %d keys, %d numbers", kills, keys, given)
-	if given < kills {
+	if given < kills/2 {
 		t.Fatalf("%d numbers from %d processes: the test proves little", given, kills)
 	}
 }

@@ -83,9 +83,16 @@ func (a *acknowledged) runAndKill(t *testing.T, dir string) {
 		t.Error(err)
 		return
 	}
-	timer := time.AfterFunc(time.Duration(5+mathrand.IntN(40))*time.Millisecond, func() { cmd.Process.Kill() })
+	// Some are killed while they start, most when they have got somewhere.
+	early := mathrand.IntN(4) == 0
+	moment := func() time.Duration { return time.Duration(mathrand.IntN(40)) * time.Millisecond }
+	timer := time.AfterFunc(map[bool]time.Duration{true: moment(), false: time.Minute}[early], func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if !early {
+			early = true
+			timer.Reset(moment())
+		}
 		kind, token, _ := strings.Cut(lines.Text(), " ")
 		a.mu.Lock()
 		if kind == "failed" {
@@ -120,7 +127,7 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 	a.check(t, dir)
 	t.Logf("%d kills, %d records and %d objects acknowledged", kills, len(a.tokens["record"]), len(a.tokens["object"]))
-	if len(a.tokens["record"]) < kills {
+	if len(a.tokens["record"]) < kills/2 {
 		t.Fatalf("%d records from %d processes: the test proves little", len(a.tokens["record"]), kills)
 	}
 }

@@ -44,7 +44,10 @@ func Run(t *testing.T, opener func(t *testing.T) Opener) {
 		"keep":                    keep,
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { test(t, &place{open: opener(t)}) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting for a disk
+			test(t, &place{open: opener(t)})
+		})
 	}
 }
 
