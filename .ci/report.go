@@ -121,8 +121,7 @@ func (r *report) packageLine(e event) {
 	switch e.Action {
 	case "pass":
 		fmt.Printf("ok  \t%s\t%.3fs\n", e.Package, e.Elapsed)
-	case "fail":
-		fmt.Printf("FAIL\t%s\t%.3fs\n", e.Package, e.Elapsed)
+	case "fail": // its own output ends in the line
 		if r.failed == 0 {
 			r.builds++
 		}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -78,6 +80,8 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 // run does what the command says, in the order in which things can go wrong:
 // what was typed, what is on disk, what this host can do, the unit itself.
 func (c *console) run(ctx context.Context, f runFlags, args []string) error {
+	// Whoever stops reading the unit's output ends the unit's writing, not the record.
+	signal.Ignore(syscall.SIGPIPE)
 	request, err := f.request(args)
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func (f *runFlags) request(args []string) (r supervisor.Request, err error) {
 	}
 	entry := f.entry
 	if entry == "" {
-		entry = defaultEntry(r.Image)
+		entry = host.DefaultEntry(r.Image)
 	}
 	r.Placement = f.placement()
 	r.Entrypoint = append([]string{entry}, args[1:]...)
