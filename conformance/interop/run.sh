@@ -42,5 +42,12 @@ node verify.mjs --key "$key" "${minted[@]/%/.json}"
 node verify.mjs --key "$key" --challenge ABEiM0RVZneImaq7zN3u_w challenge.json
 # Each bundle is changed some 2,500 times.
 node mutate.mjs --key "$key" "${minted[@]/%/.json}"
+# The verifier itself is judged by public bundles, where they are at hand.
+vectors=${JOULEBOX_VECTORS:-$here/../../../shared/vectors}/11-bundle
+if [ -d "$vectors" ]; then
+	node vectors.mjs "$vectors"
+else
+	echo "not here: bundle vectors ($vectors)"
+fi
 # Under another key, none is accepted.
 if node verify.mjs --key "${key:2}00" hello.json; then echo 'hello.json: accepted under another key'; exit 1; fi
