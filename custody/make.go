@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/disk"
 )
 
@@ -110,6 +112,29 @@ func (v *vault) fill(folder string, private ed25519.PrivateKey) error {
 		return err
 	}
 	return v.fs.SyncDir(folder)
+}
+
+// fillCounter makes the counter of a new key. It must know its own inode, so it
+// is made first and written then.
+func (v *vault) fillCounter(folder string, host joulebox.ID) error {
+	dir, err := v.fs.Open(folder, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := v.fs.Open(filepath.Join(folder, "sequence"), disk.CreateNew)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c := counter{host: host, next: firstSequence}
+	if c.place, err = v.placeOf(dir, f); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(freshCounters(c), 0); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // install gives a prepared folder its name, and with it key and counter at once.

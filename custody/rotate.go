@@ -3,37 +3,11 @@ package custody
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/disk"
 )
-
-// fillCounter makes the counter of a new key. It must know its own inode, so it
-// is made first and written then.
-func (v *vault) fillCounter(folder string, host joulebox.ID) error {
-	dir, err := v.fs.Open(folder, os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	f, err := v.fs.Open(filepath.Join(folder, "sequence"), disk.CreateNew)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	c := counter{host: host, next: firstSequence}
-	if c.place, err = v.placeOf(dir, f); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(freshCounters(c), 0); err != nil {
-		return err
-	}
-	return f.Sync()
-}
 
 // Rotate makes a new key in the place of one, which is kept as retired: it signs
 // nothing more once every process that has it open has used up its block of
@@ -119,47 +93,4 @@ func (k *Key) rewrite(change func(counters, place) (counter, error)) error {
 		}
 		return writeSlot(k.sequence, 1-c.slot, next)
 	})
-}
-
-// Adopt makes a copied key sign where it is now, on the caller's word that the
-// original is gone for good. Its numbers go on far beyond any that the original
-// can have used since the copy. It fails if the key isn't a copy.
-func Adopt(reference string) (*Key, error) {
-	v, err := openVault(reference)
-	if err != nil {
-		return nil, err
-	}
-	return v.adopt()
-}
-
-func (v *vault) adopt() (*Key, error) {
-	err := v.locked(func() error {
-		k, err := v.openKey()
-		if err != nil {
-			return err
-		}
-		defer k.Close()
-		return k.rewrite(k.adopted)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return v.openKey()
-}
-
-func (k *Key) adopted(c counters, now place) (counter, error) {
-	var copied *CopiedError
-	why := k.vault.usable(c, now)
-	if why == nil {
-		return counter{}, fmt.Errorf("custody: %s is no copy: there is nothing to adopt", k.vault.base)
-	}
-	if !errors.As(why, &copied) {
-		return counter{}, why
-	}
-	next, _, ok := c.advance(adoptJump)
-	if !ok {
-		return counter{}, &ExhaustedError{Path: k.vault.base}
-	}
-	next.place = now
-	return next, nil
 }
