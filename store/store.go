@@ -46,8 +46,9 @@ type Record struct {
 type Log interface {
 	// Append adds a record that can be found by each of keys (its attestation
 	// id, receipt id, unit id, say). It returns when the record is durable. If it
-	// fails, the record isn't there and never will be, with one exception: after
-	// a crash in mid-append the record may be there though nobody was told.
+	// fails, the record isn't there and never will be, unless the disk refused to
+	// take back what it had refused to keep; then every later Append fails too.
+	// After a crash in mid-append a record may be there though nobody was told.
 	// A cancelled ctx ends the wait for the log, not a write that has begun.
 	Append(ctx context.Context, data []byte, keys ...joulebox.ID) (Offset, error)
 	// Records yields the records from an offset on, oldest first, up to the end
