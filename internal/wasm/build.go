@@ -18,7 +18,6 @@ import (
 // buildJob is what making an entry takes, apart from the image. It travels to
 // the child as JSON.
 type buildJob struct {
-	Metered     bool           `json:"metered"`
 	Interpreter bool           `json:"interpreter"`
 	SIMDWeight  uint32         `json:"simd_weight"`
 	Workers     int            `json:"workers"`
@@ -30,7 +29,7 @@ type buildJob struct {
 func (e *Engine) buildJob(opts Options) buildJob {
 	limits := e.config.Compile
 	return buildJob{
-		Metered: opts.Metered, SIMDWeight: opts.SIMDWeight, Interpreter: e.config.Interpreter, Workers: limits.Workers,
+		SIMDWeight: opts.SIMDWeight, Interpreter: e.config.Interpreter, Workers: limits.Workers,
 		CPUSeconds: uint64(max(1, math.Ceil(limits.CPU.Seconds()))), MemoryBytes: limits.MemoryBytes, Scan: e.config.Scan,
 	}
 }
@@ -53,10 +52,33 @@ func build(dir string, image []byte, job buildJob) error {
 	if err := os.WriteFile(filepath.Join(dir, infoFile), encoded, 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, moduleFile), module, 0o600); err != nil {
+	return buildCode(dir, module, job)
+}
+
+// buildCode makes the machine code of a module and files it under its skeleton.
+// Where there is no compiler the module itself is what is kept.
+func buildCode(dir string, module []byte, job buildJob) error {
+	whole := filepath.Join(dir, "whole")
+	code, err := compileInto(whole, module, job)
+	if err != nil {
 		return err
 	}
-	return compileInto(dir, module, job)
+	if code != "" {
+		if module, err = skeleton(module); err != nil {
+			return err
+		}
+		place, err := compileInto(dir, module, job)
+		if err != nil {
+			return err
+		}
+		if err := os.Rename(code, place); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(whole); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, moduleFile), module, 0o600)
 }
 
 // refusedByScan gives an error of the scan its public type.
@@ -79,21 +101,20 @@ func checkDefinitions(info *rewrite.Info) error {
 	return nil
 }
 
-// compileInto has wazero compile a module and write the machine code to dir.
-func compileInto(dir string, module []byte, job buildJob) error {
-	config := runtimeConfig(job.Interpreter)
+// compileInto has wazero compile a module and write the machine code below dir.
+func compileInto(dir string, module []byte, job buildJob) (code string, err error) {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	ctx := experimental.WithCompilationWorkers(context.Background(), job.Workers)
 	defer cache.Close(ctx)
-	rt := wazero.NewRuntimeWithConfig(ctx, config.WithCompilationCache(cache))
+	rt := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(job.Interpreter).WithCompilationCache(cache))
 	defer rt.Close(ctx)
 	if _, err := rt.CompileModule(ctx, module); err != nil {
-		return refuse(RefusedInvalid, "the compiler does not take it: %v", err)
+		return "", refuse(RefusedInvalid, "the compiler does not take it: %v", err)
 	}
-	return nil
+	return findCode(dir)
 }
 
 // open takes a module from the disk cache, or makes it. Other processes may evict

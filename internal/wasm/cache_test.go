@@ -47,7 +47,7 @@ func TestKeysTellApart(t *testing.T) {
 	id := sumOf(returns(1))
 	seen := map[entryKey]bool{}
 	for _, k := range []entryKey{
-		e.entryKey(Options{ImageID: id}), e.entryKey(Options{ImageID: id, Metered: true}),
+		e.entryKey(Options{ImageID: id}), e.entryKey(Options{ImageID: id, SIMDWeight: 2}),
 		e.entryKey(Options{ImageID: sumOf(returns(2))}), other.entryKey(Options{ImageID: id}),
 	} {
 		seen[k] = true
@@ -60,7 +60,7 @@ func TestKeysTellApart(t *testing.T) {
 // tampering changes an entry in all ways that a test can think of.
 func tampering(t *testing.T, dir string) map[string]func() {
 	t.Helper()
-	code, _, err := findCode(dir)
+	code, err := findCode(dir)
 	if err != nil || code == "" {
 		t.Fatalf("no machine code in %s: %v", dir, err)
 	}

@@ -66,9 +66,9 @@ func TestChildCPULimit(t *testing.T) {
 }
 
 func TestChildMemoryLimit(t *testing.T) {
-	e := newTestEngine(t, inChild, func(c *Config) { c.Compile.MemoryBytes = 64 << 20 })
+	e := newTestEngine(t, inChild, func(c *Config) { c.Compile.MemoryBytes = 32 << 20 })
 	_, err := e.Compile(t.Context(), slow(4000, 1000), Options{Metered: true})
-	wantRefused(t, err, RefusedCompileMemory, "67108864 bytes")
+	wantRefused(t, err, RefusedCompileMemory, "33554432 bytes")
 }
 
 func TestChildEndsWithItsCaller(t *testing.T) {

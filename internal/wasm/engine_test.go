@@ -36,6 +36,7 @@ var hostFuncs = []HostFunc{
 		*l = append(*l, uint32(s[0]))
 	}},
 	{Module: "test", Name: "count", Results: []api.ValueType{i64}, Fn: func(_ context.Context, c *Call, s []uint64) { s[0] = c.Instructions() }},
+	{Module: "test", Name: "half", Params: []api.ValueType{i32}, Results: []api.ValueType{i32}, Fn: func(_ context.Context, _ *Call, s []uint64) { s[0] >>= 32 }},
 	{Module: "test", Name: "peek", Params: []api.ValueType{i32}, Results: []api.ValueType{i32}, Fn: func(_ context.Context, c *Call, s []uint64) {
 		s[0] = uint64(c.Memory()[s[0]])
 	}},

@@ -6,9 +6,9 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/zeebo/blake3"
 
@@ -23,7 +23,7 @@ var errStale = errors.New("wasm cache: no usable entry")
 //
 //	seal          see below
 //	info          rewrite.Info as JSON
-//	module        the rewritten module
+//	module        the rewritten module's skeleton (the whole module without a compiler)
 //	wazero-…/HEX  its machine code, where wazero looks for it
 //
 // The seal is a keyed BLAKE3 over the entry's key and all other files, with a
@@ -34,7 +34,7 @@ type entry struct {
 	info   *rewrite.Info
 	module []byte
 	code   string // path of the machine code, empty for the interpreter
-	codeN  int64
+	file   fs.FileInfo
 }
 
 const (
@@ -45,7 +45,23 @@ const (
 
 func (e *entry) hasCode() bool { return e.code != "" }
 
-func (e *entry) size() int64 { return int64(len(e.module)) + e.codeN }
+func (e *entry) size() int64 {
+	n := int64(len(e.module))
+	if e.hasCode() {
+		n += e.file.Size()
+	}
+	return n
+}
+
+// unchanged reports whether the machine code's file is the one that was sealed:
+// wazero opens it by its name once more.
+func (e *entry) unchanged() bool {
+	if !e.hasCode() {
+		return true
+	}
+	now, err := os.Stat(e.code)
+	return err == nil && os.SameFile(now, e.file) && now.Size() == e.file.Size() && now.ModTime().Equal(e.file.ModTime())
+}
 
 // readEntry reads an entry and checks its seal.
 func readEntry(dir string, key entryKey, secret []byte) (*entry, error) {
@@ -78,24 +94,22 @@ func readParts(dir string) (*entry, []byte, error) {
 	if e.module, err = os.ReadFile(filepath.Join(dir, moduleFile)); err != nil {
 		return nil, nil, err
 	}
-	e.code, e.codeN, err = findCode(dir)
+	if e.code, err = findCode(dir); err == nil && e.hasCode() {
+		e.file, err = os.Stat(e.code)
+	}
 	return e, info, err
 }
 
-// findCode finds the one file that wazero has written.
-func findCode(dir string) (path string, size int64, err error) {
+// findCode finds the one file that wazero has written, if there is one.
+func findCode(dir string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
 	if err != nil || len(found) == 0 {
-		return "", 0, err
+		return "", err
 	}
-	if len(found) > 1 || strings.HasSuffix(found[0], ".tmp") {
-		return "", 0, fmt.Errorf("wasm cache: %s holds %d files of machine code, want 1", dir, len(found))
+	if len(found) > 1 {
+		return "", fmt.Errorf("wasm cache: %s holds %d files of machine code, want 1", dir, len(found))
 	}
-	info, err := os.Stat(found[0])
-	if err != nil {
-		return "", 0, err
-	}
-	return found[0], info.Size(), nil
+	return found[0], nil
 }
 
 // seal computes the entry's seal over what was read and the machine code's file.

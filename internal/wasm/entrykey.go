@@ -22,8 +22,8 @@ func (k entryKey) String() string { return hex.EncodeToString(k[:]) }
 
 func (e *Engine) entryKey(opts Options) (key entryKey) {
 	h := blake3.NewDeriveKey("joulebox wasm cache entry v1")
-	fmt.Fprintf(h, "%s\nmetered %t simd %d\ninterpreter %t\nlimits %+v\nrewrite %v\n%s\n",
-		opts.ImageID, opts.Metered, max(1, opts.SIMDWeight), e.config.Interpreter, e.config.Scan, rewrite.Version, compiler())
+	fmt.Fprintf(h, "%s\nsimd %d\ninterpreter %t\nlimits %+v\nrewrite %v\n%s\n",
+		opts.ImageID, max(1, opts.SIMDWeight), e.config.Interpreter, e.config.Scan, rewrite.Version, compiler())
 	h.Sum(key[:0])
 	return key
 }

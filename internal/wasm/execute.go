@@ -120,6 +120,9 @@ func (r *run) verdict(err error) (Exit, error) {
 			return Exit{}, &InternalError{err}
 		}
 		exit.Cause, exit.Trap = Trapped, trap
+		if trap != trapUnreachable { // before which the code puts its count down
+			r.tank.forfeit()
+		}
 	}
 	if r.module.metered {
 		exit.FuelUsed = r.tank.used()

@@ -37,6 +37,9 @@ type Exit struct {
 	Code  uint32 // Returned: the entry's i32, or 0; Exited: the guest's code
 	Trap  string // Trapped: one of the stable names, such as "unreachable"
 
+	// A run that trapped, other than by an unreachable or for its stack, is charged
+	// for its last slice in full.
+	//
 	// Instructions are the guest's own units and SIMDInstructions the vector
 	// instructions among what it executed. FuelUsed is all that was drawn from the
 	// tank: Instructions and the host calls' charges. All are zero without metering.

@@ -53,8 +53,22 @@ func instantiateHosts(ctx context.Context, rt wazero.Runtime, imports map[string
 	return nil
 }
 
+// hostGoFunc puts the run's bounds around a host function. Compiled code leaves
+// the upper half of a 32-bit argument's slot as it was; the functions behind the
+// seam may rely on its being zero.
 func hostGoFunc(f *HostFunc) api.GoFunc {
-	return func(ctx context.Context, stack []uint64) { ctx.(*run).callHost(f.Fn, stack) }
+	var narrow []int
+	for i, t := range f.Params {
+		if t == api.ValueTypeI32 || t == api.ValueTypeF32 {
+			narrow = append(narrow, i)
+		}
+	}
+	return func(ctx context.Context, stack []uint64) {
+		for _, i := range narrow {
+			stack[i] = uint64(uint32(stack[i]))
+		}
+		ctx.(*run).callHost(f.Fn, stack)
+	}
 }
 
 func instantiateMeter(ctx context.Context, rt wazero.Runtime) error {

@@ -219,3 +219,26 @@ func TestLive(t *testing.T) {
 		t.Errorf("units: got %d half-way and %d at the end, want both above 0 and growing", mid, live.Units())
 	}
 }
+
+func TestUnmeteredCanBeEnded(t *testing.T) {
+	e := newTestEngine(t)
+	trusted := func(image []byte) *Module {
+		m, err := e.Compile(t.Context(), image, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Close)
+		return m
+	}
+	l := Limits{MemoryBytes: 1 << 20, Deadline: time.Now().Add(30 * time.Millisecond)}
+	if exit := mustRun(t, trusted(spins()), Params{Limits: l}); exit.Cause != OutOfTime || exit.Instructions != 0 || exit.FuelUsed != 0 {
+		t.Errorf("endless: got %+v, want out of time and no counts", exit)
+	}
+	l.Deadline = time.Time{}
+	if exit := mustRun(t, trusted(grows()), Params{Limits: l}); exit.Cause != OutOfMemory {
+		t.Errorf("growing: got %+v, want out of memory", exit)
+	}
+	if exit := mustRun(t, trusted(returns(5)), Params{Limits: l}); exit.Cause != Returned || exit.Code != 5 {
+		t.Errorf("returning 5: got %+v", exit)
+	}
+}

@@ -114,6 +114,9 @@ func (m *Module) instantiate(e *Engine, entry *entry, imports map[string][]*Host
 		}
 		return &InternalError{err}
 	}
+	if !entry.unchanged() {
+		return errStale
+	}
 	if err = instantiateMeter(context.Background(), m.runtime); err != nil {
 		return &InternalError{err}
 	}

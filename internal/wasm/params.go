@@ -28,7 +28,8 @@ type Limits struct {
 	Fuel uint64
 
 	// Slice is how many units pass between two looks at the clock and at the
-	// context. Zero means DefaultSlice. It doesn't change any count.
+	// context. Zero means DefaultSlice. It changes no count but that of a run that
+	// trapped (see Exit), so it had better be the same everywhere.
 	Slice uint64
 
 	// MemoryBytes caps linear memory and tables together. Zero grants none.
@@ -50,10 +51,10 @@ type Limits struct {
 
 // Defaults of Limits.
 const (
-	// DefaultSlice passes in about a fifth of a millisecond: often enough to end a
-	// run in time and to let Go's scheduler and collector in, which native code shuts
-	// out; seldom enough to cost nothing that can be measured.
-	DefaultSlice = 200_000
+	// DefaultSlice passes in less than a tenth of a millisecond: often enough to end
+	// a run in time and to let Go's scheduler and collector in, which native code
+	// shuts out; seldom enough to cost less than a hundredth.
+	DefaultSlice = 1 << 16
 
 	// DefaultStackWords lets small frames nest 160,000 deep. Native frames take
 	// about 6 bytes for each word of the allowance, and 32 at the very most, so this

@@ -1,6 +1,9 @@
 package wasm
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Refusal is the kind of a RefusedError.
 type Refusal string
@@ -41,9 +44,13 @@ func refuse(why Refusal, format string, args ...any) *RefusedError {
 // InternalError is a fault of the host: a host function that panicked, or an
 // engine that broke. The guest's run is lost and its counts say nothing.
 type InternalError struct {
-	Err error
+	Err error // may hold stack traces
 }
 
-func (e *InternalError) Error() string { return "wasm engine: " + e.Err.Error() }
+// Error is the first line of what there is to say.
+func (e *InternalError) Error() string {
+	line, _, _ := strings.Cut(e.Err.Error(), "\n")
+	return "wasm engine: " + line
+}
 
 func (e *InternalError) Unwrap() error { return e.Err }

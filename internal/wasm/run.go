@@ -70,6 +70,7 @@ func (r *run) memory() []byte { return r.mem.buf }
 
 // tick is called by the guest when its counter is below zero.
 func (r *run) tick(remaining int64) int64 {
+	r.tank.fuel.Set(uint64(remaining)) // the code counts in a register
 	r.look()
 	refilled, ok := r.tank.refill(remaining)
 	if !ok {

@@ -149,3 +149,32 @@ func TestTimesAreMeasured(t *testing.T) {
 		t.Errorf("got wall %v, cpu %v, want at least 20ms of wall and less, but some, of cpu", exit.WallTime, exit.CPUTime)
 	}
 }
+
+// TestArgumentsAreClean calls with a 32-bit argument where a 64-bit one was just
+// before: what is left of that must not be seen.
+func TestArgumentsAreClean(t *testing.T) {
+	e := newTestEngine(t)
+	a := &asm{}
+	charge := a.imp("test", "charge", []byte{tI64}, nil)
+	half := a.imp("test", "half", toI32, toI32)
+	a.fn("run", nil, toI32, 0, i64Const(1<<33+1), op(0xa7), drop, i64Const(0), call(charge), i32Const(-1), call(half))
+	a.fn("wrapped", nil, toI32, 0, i64Const(-1), op(0xa7), call(half))
+	m := compile(t, e, a.bytes())
+	for _, entry := range []string{"run", "wrapped"} {
+		if exit := mustRun(t, m, Params{Entry: entry}); exit.Code != 0 {
+			t.Errorf("%s: the upper half of an i32 argument is %#x, want 0", entry, exit.Code)
+		}
+	}
+}
+
+func TestHostSeesMemory(t *testing.T) {
+	e := newTestEngine(t)
+	a := &asm{}
+	peek := a.imp("test", "peek", toI32, toI32)
+	a.memory(1)
+	a.data(100, "x")
+	a.fn("run", nil, toI32, 0, i32Const(1), memGrow, drop, i32Const(1<<16+5), i32Const(3), op(0x3a, 0, 0), i32Const(1<<16+5), call(peek), i32Const(100), call(peek), i32Add)
+	if exit := mustRun(t, compile(t, e, a.bytes()), Params{}); exit.Code != 'x'+3 {
+		t.Errorf("got %+v, want code %d", exit, 'x'+3)
+	}
+}

@@ -12,8 +12,9 @@ import (
 //
 //	drawn + charged <= limit    and    used = drawn - remaining + charged
 //
-// so the slice decides how often the engine looks at the clock and nothing else:
-// a run ends at the same unit whatever the slice is.
+// so the slice decides how often the engine looks at the clock, and a run ends at
+// the same unit whatever the slice is. Between ticks and host calls the code
+// counts in a register, which a trap loses: see forfeit.
 type tank struct {
 	limit   uint64 // at most math.MaxInt64
 	slice   uint64
@@ -88,6 +89,14 @@ func (t *tank) charge(units uint64) bool {
 	return true
 }
 
+// forfeit takes what is left of the slice at hand. After a trap nobody knows how
+// much of it was used: the run is charged for all of it, never for too little.
+func (t *tank) forfeit() {
+	if t.fuel != nil && int64(t.fuel.Get()) > 0 {
+		t.fuel.Set(0)
+	}
+}
+
 // guest is how many units the guest itself has used.
 func (t *tank) guest() uint64 {
 	if t.fuel == nil {
@@ -102,7 +111,7 @@ func (t *tank) used() uint64 {
 	if t.spent {
 		return t.limit
 	}
-	return addSat(t.guest(), t.charged)
+	return min(addSat(t.guest(), t.charged), t.limit)
 }
 
 func addSat(a, b uint64) uint64 {

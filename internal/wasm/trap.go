@@ -7,7 +7,7 @@ import (
 
 // traps maps the engine's wording to names that stay the same when it changes.
 var traps = map[string]string{
-	"unreachable":                   "unreachable",
+	"unreachable":                   trapUnreachable,
 	"integer divide by zero":        "integer divide by zero",
 	"integer overflow":              "integer overflow",
 	"invalid conversion to integer": "invalid conversion to integer",
@@ -18,8 +18,10 @@ var traps = map[string]string{
 	"stack overflow":                TrapStack,
 }
 
-// The traps that the engine itself decides.
+// The traps that the engine itself decides or tells apart.
 const (
+	trapUnreachable = "unreachable"
+
 	TrapStack  = "stack exhausted"
 	TrapMemory = "out of bounds memory access"
 	TrapTable  = "invalid table access"
