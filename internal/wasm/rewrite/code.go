@@ -1,5 +1,7 @@
 package rewrite
 
+import "encoding/binary"
+
 // code validates one function body after another with the same two stacks, as
 // the appendix of the specification does it, and keeps the instructions that
 // can be reached for whoever wants to rewrite them.
@@ -103,6 +105,9 @@ func (c *code) validate(f uint32, w reader) {
 func (c *code) readLocals() {
 	r := &c.r
 	c.locals = append(c.locals[:0], c.typ.Params...)
+	if len(c.locals) > c.m.lim.Locals {
+		fail(r.pos, "function %d: got %d parameters, want at most %d locals", c.f, len(c.locals), c.m.lim.Locals)
+	}
 	for _, t := range c.typ.Params {
 		c.m.sawType(t)
 	}
@@ -178,18 +183,33 @@ func (c *code) live() bool {
 
 func (c *code) readOpcode() opcode {
 	op := opcode(c.r.byte("instruction"))
-	if op != 0xfc && op != 0xfd {
-		return op
+	switch op {
+	case 0xfc:
+		n := c.r.u32("instruction")
+		if n >= uint32(len(miscOps)) {
+			fail(c.at, "instruction 0xfc 0x%x is unknown", n)
+		}
+		return miscBase + opcode(n)
+	case 0xfd:
+		return c.readVectorOpcode()
 	}
+	return op
+}
+
+// readVectorOpcode wants the shortest form. The standard admits longer ones,
+// which nobody writes and which our engine reads as other instructions.
+func (c *code) readVectorOpcode() opcode {
+	first := c.r.pos
 	n := c.r.u32("instruction")
-	base := miscBase
-	if op == 0xfd {
-		base = simdBase
+	switch {
+	case n >= 0x100 && n < 0x120:
+		fail(c.at, "instruction 0xfd 0x%x belongs to relaxed simd, which isn't supported", n)
+	case n >= 0x100:
+		fail(c.at, "instruction 0xfd 0x%x is unknown", n)
+	case c.r.pos-first != len(binary.AppendUvarint(nil, uint64(n))):
+		fail(c.at, "vector instruction 0x%x isn't written in its shortest form", n)
 	}
-	if n > 0xff {
-		fail(c.at, "instruction 0x%x 0x%x is unknown%s", uint16(op), n, map[bool]string{true: "; relaxed simd isn't supported"}[op == 0xfd && n < 0x120])
-	}
-	return base + opcode(n)
+	return simdBase + opcode(n)
 }
 
 func (c *code) unknown() {

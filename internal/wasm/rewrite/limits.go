@@ -37,7 +37,7 @@ func DefaultLimits() Limits {
 		Functions:       1 << 17,
 		BodyBytes:       2 << 20,
 		Locals:          1 << 16,
-		Nesting:         1 << 12,
+		Nesting:         1 << 15,
 		BrTable:         1 << 16,
 		LabelValues:     1 << 18,
 		LocalJoins:      1 << 24,
@@ -46,7 +46,7 @@ func DefaultLimits() Limits {
 		Globals:         1 << 14,
 		Exports:         1 << 16,
 		ElementSegments: 1 << 16,
-		DataSegments:    1 << 16,
+		DataSegments:    1 << 18,
 		ChainWords:      1 << 18,
 	}
 }

@@ -21,6 +21,7 @@ type machine struct {
 	ticks int
 	pages uint32 // growth admitted so far
 	cap   uint32 // pages that may be grown in all
+	seen  int    // calls of a host function that counts them
 }
 
 var (
@@ -106,7 +107,7 @@ func (m *machine) start(b []byte, name string) (*instance, error) {
 	x, err := decodeModule(b, DefaultLimits(), true, nil)
 	in := &instance{m: m, mod: mod, metered: mod.ExportedGlobal(FuelGlobal) != nil, memory: err == nil && len(x.mems) > 0}
 	if in.metered {
-		mod.ExportedGlobal(StackGlobal).(api.MutableGlobal).Set(1 << 14)
+		setStack(mod, 1<<14)
 	}
 	if mod.ExportedFunction(StartFunction) != nil {
 		if r := in.call(StartFunction); r.err != nil {
@@ -116,10 +117,17 @@ func (m *machine) start(b []byte, name string) (*instance, error) {
 	return in, nil
 }
 
-// empty takes what is left in the tank away, so that the next call's count is its own.
+func setStack(mod api.Module, words uint64) {
+	mod.ExportedGlobal(StackGlobal).(api.MutableGlobal).Set(words)
+}
+
+// empty sets the counts to zero, so that the next call's are its own.
 func (in *instance) empty() {
 	if in.metered {
 		in.mod.ExportedGlobal(FuelGlobal).(api.MutableGlobal).Set(0)
+		if g := in.mod.ExportedGlobal(SIMDGlobal); g != nil {
+			g.(api.MutableGlobal).Set(0)
+		}
 	}
 }
 

@@ -55,8 +55,7 @@ const (
 	opI64Add       opcode = 0x7c
 	opI64Sub       opcode = 0x7d
 	opI64Mul       opcode = 0x7e
-	opI64Or        opcode = 0x84
-	opI64ShrU      opcode = 0x88
+	opI64Shl       opcode = 0x86
 	opI64ExtendU   opcode = 0xad
 	opRefNull      opcode = 0xd0
 	opRefIsNull    opcode = 0xd1
@@ -130,9 +129,6 @@ func (op opcode) info() *opInfo {
 	case op < miscBase:
 		in = &plainOps[op]
 	case op < simdBase:
-		if int(op-miscBase) >= len(miscOps) {
-			return nil
-		}
 		in = &miscOps[op-miscBase]
 	default:
 		in = &simdOps[op-simdBase]

@@ -187,20 +187,6 @@ func (r *reference) bulk(in *instr) {
 	e.op1(opLocalGet, n)
 }
 
-// bulkUnits pushes the units that the length in local n costs.
-func (e *enc) bulkUnits(kind bulk, n uint32) {
-	e.op1(opLocalGet, n)
-	e.op(opI64ExtendU)
-	switch kind {
-	case bulkBytes:
-		e.i64Const(bulkShift)
-		e.op(opI64ShrU)
-	case bulkGrow:
-		e.i64Const(unitsPerPage)
-		e.op(opI64Mul)
-	}
-}
-
 // growHook asks the host, if the module's own maximum admits n more; it leaves
 // an if open for what an admitted growth costs.
 func (o *output) growHook(e *enc, in *instr, n uint32) {

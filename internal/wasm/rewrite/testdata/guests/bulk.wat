@@ -1,0 +1,15 @@
+;; Instructions that act on a length.
+(module
+  (memory (export "memory") 1 4)
+  (data $d "0123456789")
+  (table $t 4 8 funcref)
+  (elem $e func $f $f $f)
+  (func $f)
+  (func (export "fill") (param i32) (memory.fill (i32.const 0) (i32.const 7) (local.get 0)))
+  (func (export "copy") (param i32) (memory.copy (i32.const 0) (i32.const 64) (local.get 0)))
+  (func (export "init") (param i32) (memory.init $d (i32.const 0) (i32.const 0) (local.get 0)))
+  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+  (func (export "tfill") (param i32) (table.fill $t (i32.const 0) (ref.null func) (local.get 0)))
+  (func (export "tcopy") (param i32) (table.copy $t $t (i32.const 0) (i32.const 1) (local.get 0)))
+  (func (export "tinit") (param i32) (table.init $t $e (i32.const 0) (i32.const 0) (local.get 0)))
+  (func (export "tgrow") (param i32) (result i32) (table.grow $t (ref.null func) (local.get 0))))

@@ -1,0 +1,22 @@
+;; Calls the host from here and there; what follows must be paid afresh.
+(module
+  (import "env" "seen" (func $seen (param i32) (result i32)))
+  (import "env" "exit" (func $exit))
+  (type $one (func (param i32) (result i32)))
+  (table 2 funcref)
+  (elem (i32.const 0) $seen $twice)
+  (func $twice (param i32) (result i32) (i32.mul (local.get 0) (i32.const 2)))
+  (func (export "calls") (param $n i32) (result i32) (local $s i32)
+    (loop $l
+      (local.set $s (i32.add (local.get $s) (call $seen (local.get $n))))
+      (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+    (local.get $s))
+  (func (export "indirect") (param i32 i32) (result i32) (call_indirect (type $one) (local.get 0) (local.get 1)))
+  (func (export "exits") (param i32) (result i32)
+    (if (local.get 0) (then (call $exit)))
+    (drop (i32.add (local.get 0) (i32.const 1)))
+    (i32.const 7))
+  (func (export "straight") (result i32) (i32.add (i32.const 1) (i32.const 2)))
+  (func (export "traps") (param i32) (result i32)
+    (if (i32.eqz (local.get 0)) (then unreachable))
+    (i32.div_u (i32.const 10) (local.get 0))))

@@ -1,0 +1,16 @@
+;; Recursion by name, by two, and through a table; and chains that don't recurse.
+(module
+  (type $f (func (param i32) (result i32)))
+  (table 1 funcref)
+  (elem (i32.const 0) $through)
+  (func $self (export "self") (param i32) (result i32)
+    (if (result i32) (local.get 0) (then (i32.add (i32.const 1) (call $self (i32.sub (local.get 0) (i32.const 1))))) (else (i32.const 0))))
+  (func $even (export "even") (param i32) (result i32)
+    (if (result i32) (local.get 0) (then (call $odd (i32.sub (local.get 0) (i32.const 1)))) (else (i32.const 1))))
+  (func $odd (param i32) (result i32)
+    (if (result i32) (local.get 0) (then (call $even (i32.sub (local.get 0) (i32.const 1)))) (else (i32.const 0))))
+  (func $through (export "through") (param i32) (result i32)
+    (if (result i32) (local.get 0) (then (call_indirect (type $f) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))) (else (i32.const 3))))
+  (func $leaf (param i32) (result i32) (i32.mul (local.get 0) (local.get 0)))
+  (func $middle (param i32) (result i32) (i32.add (call $leaf (local.get 0)) (call $leaf (i32.const 3))))
+  (func (export "chain") (param i32) (result i32) (if (result i32) (local.get 0) (then (call $middle (local.get 0))) (else (i32.const 0)))))
