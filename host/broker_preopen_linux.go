@@ -62,6 +62,9 @@ func (s *storage) preopen(guest string) (*dir, error) {
 		return nil, fmt.Errorf("storage grant for %q: %w", guest, err)
 	}
 	n, err := s.pin(d.root, d.fd, rest, unix.O_DIRECTORY)
+	if errors.Is(err, wasi.EAcces) || errors.Is(err, unix.EACCES) {
+		return nil, fmt.Errorf("storage grant for %q: no grant reaches there, keys and records least of all: %w", guest, ErrDenied)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("storage grant for %q: %w", guest, err)
 	}

@@ -110,3 +110,6 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // ErrNotFound says that the unit's entry point isn't there.
 var ErrNotFound = errors.New("not found")
+
+// ErrDenied says that the unit can't begin without what it isn't granted.
+var ErrDenied = errors.New("denied")

@@ -55,7 +55,11 @@ func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	}
 	if module.Info().UsesSIMD && !slices.Contains(job.Devices, joulebox.SIMD) {
 		module.Close()
-		return nil, &RefusedError{Reason: "the module uses vector instructions and device class Simd isn't granted", Hint: "grant it with --simd"}
+		return nil, &RefusedError{
+			Reason: "the module uses vector instructions and device class Simd isn't granted",
+			Hint:   "grant it with --simd",
+			Err:    ErrDenied,
+		}
 	}
 	r := &wasmRun{job: job, entry: entry, module: module, begun: time.Now(), done: make(chan struct{})}
 	go r.run(ctx)

@@ -10,7 +10,7 @@ const (
 	exitMemory  = 128 + 9 // the memory budget was breached: what a memory killer gives (SIGKILL)
 	exitBudget  = 124     // the time or the energy budget was breached, as timeout(1)
 	exitDecline = 125     // joulebox could not start the unit, or declined to
-	exitDenied  = 126     // the program was found and may not be run
+	exitDenied  = 126     // the program may not be run: it can't be read, or needs what isn't granted
 	exitMissing = 127     // the program was not found
 )
 

@@ -4,9 +4,9 @@ const exitHelp = `joulebox run exits with the unit's own code, its low eight bit
 ended by itself. Otherwise:
 
   124      the time or the energy budget was breached
-  125      joulebox could not start the unit, or declined to
-  126      the program was found and may not be run: it can't be read, is no valid
-           module, or needs what isn't granted to begin at all
+  125      joulebox could not start the unit, which is no valid module, say, or
+           declined to
+  126      denied: the program can't be read, or can't begin without what isn't granted
   127      the program, or the export to call, was not found
   128+N    the unit was ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
   134      the unit trapped (128 + SIGABRT)

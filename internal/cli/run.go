@@ -172,10 +172,13 @@ func asDeclined(err error) *failure {
 	case errors.As(err, &declined):
 		f.hint = declined.Hint
 	case errors.As(err, &refused):
-		f.hint, f.code = refused.Hint, exitDenied
+		f.hint = refused.Hint
 	}
-	if errors.Is(err, host.ErrNotFound) {
+	switch {
+	case errors.Is(err, host.ErrNotFound):
 		f.code = exitMissing
+	case errors.Is(err, host.ErrDenied):
+		f.code = exitDenied
 	}
 	return f
 }
