@@ -46,7 +46,8 @@ type CompileLimits struct {
 	// Time is the wall time. Zero means DefaultCompileTime.
 	Time time.Duration
 
-	// CPU is the processor time of all workers together. Zero means twice Time.
+	// CPU is the processor time of all workers together. Zero means
+	// DefaultCompileCPU.
 	CPU time.Duration
 
 	// MemoryBytes is the address space that compiling may take beyond what the
@@ -57,10 +58,12 @@ type CompileLimits struct {
 	Workers int
 }
 
-// Defaults of Config and CompileLimits.
+// Defaults of Config and CompileLimits. A CPython of 26 MB takes 6 s of processor
+// time and 700 MB of address space.
 const (
 	DefaultCacheBytes   = 1 << 30
-	DefaultCompileTime  = 30 * time.Second
+	DefaultCompileTime  = 60 * time.Second
+	DefaultCompileCPU   = 60 * time.Second
 	DefaultCompileBytes = 2 << 30
 )
 
@@ -83,7 +86,7 @@ func (l CompileLimits) withDefaults() CompileLimits {
 		l.Time = DefaultCompileTime
 	}
 	if l.CPU == 0 {
-		l.CPU = 2 * l.Time
+		l.CPU = DefaultCompileCPU
 	}
 	if l.MemoryBytes == 0 {
 		l.MemoryBytes = DefaultCompileBytes

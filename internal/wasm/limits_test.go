@@ -242,3 +242,19 @@ func TestUnmeteredCanBeEnded(t *testing.T) {
 		t.Errorf("returning 5: got %+v", exit)
 	}
 }
+
+func TestCPULimit(t *testing.T) {
+	if threadCPU() == 0 {
+		t.Skip("this system doesn't tell a thread's processor time")
+	}
+	e := newTestEngine(t)
+	a := &asm{}
+	sleep := a.imp("test", "sleep", toI32, nil)
+	a.fn("run", nil, toI32, 0, i32Const(100), call(sleep), loop(brLoop), i32Const(0))
+	l := enough()
+	l.Fuel, l.CPU = 1<<62, 50*time.Millisecond
+	exit := mustRun(t, compile(t, e, a.bytes()), Params{Limits: l})
+	if exit.Cause != OutOfCPU || exit.CPUTime < 50*time.Millisecond || exit.CPUTime > 80*time.Millisecond || exit.WallTime < 150*time.Millisecond {
+		t.Errorf("got %+v, want out of processor time at 50ms of it, after 100ms of sleep", exit)
+	}
+}

@@ -33,6 +33,7 @@ type run struct {
 	stack  [1]uint64
 
 	cpuBefore time.Duration // of this thread, when limits.CPU bounds the run
+	cpuDue    time.Time     // before which limits.CPU can't be spent
 }
 
 // stop is an ending decided by the host.
@@ -88,12 +89,23 @@ func (r *run) look() {
 	if r.caller.Err() != nil {
 		r.stop(stop{cause: Cancelled})
 	}
-	if !r.limits.Deadline.IsZero() && !time.Now().Before(r.limits.Deadline) {
+	now := time.Now()
+	if !r.limits.Deadline.IsZero() && !now.Before(r.limits.Deadline) {
 		r.stop(stop{cause: OutOfTime})
 	}
-	if r.limits.CPU > 0 && threadCPU()-r.cpuBefore > r.limits.CPU {
+	if r.limits.CPU > 0 && !now.Before(r.cpuDue) {
+		r.lookCPU(now)
+	}
+}
+
+// lookCPU asks for the processor time, which is a system call, and puts the next
+// asking off: what is left of it can't be used up in less wall time than that.
+func (r *run) lookCPU(now time.Time) {
+	left := r.limits.CPU - (threadCPU() - r.cpuBefore)
+	if left <= 0 {
 		r.stop(stop{cause: OutOfCPU})
 	}
+	r.cpuDue = now.Add(left)
 }
 
 // hostContext is the caller's context with the run's deadline. Its timer also
