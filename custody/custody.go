@@ -39,6 +39,8 @@
 // What can't be seen from inside is a running machine that is cloned with its
 // memory, or a file that is overwritten in place by an older one; two receipts
 // with one number, which show it, are what verifiers look for.
+// A file system that deals out inode numbers anew at each mount makes each mount
+// look like a copy; keep the state folder on another one.
 package custody
 
 import (
