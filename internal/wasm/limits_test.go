@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -154,7 +155,7 @@ func TestMemoryCap(t *testing.T) {
 	}
 	l.MemoryBytes = 1<<16 - 1
 	_, err := compile(t, e, grows()).Run(t.Context(), Params{Limits: l})
-	wantRefused(t, err, RefusedMemory, "need 65536 bytes to start with, got memory_bytes 65535")
+	wantRefused(t, err, RefusedMemory, "need 65536 bytes to start with, got memory_bytes 65535: grant at least 65536")
 }
 
 func TestTablesCountAgainstTheCap(t *testing.T) {
@@ -256,5 +257,44 @@ func TestCPULimit(t *testing.T) {
 	exit := mustRun(t, compile(t, e, a.bytes()), Params{Limits: l})
 	if exit.Cause != OutOfCPU || exit.CPUTime < 50*time.Millisecond || exit.CPUTime > 80*time.Millisecond || exit.WallTime < 150*time.Millisecond {
 		t.Errorf("got %+v, want out of processor time at 50ms of it, after 100ms of sleep", exit)
+	}
+}
+
+// TestReferencesAreNotPiledUp executes ref.func a million times: wazero keeps
+// 48 bytes for each execution.
+func TestReferencesAreNotPiledUp(t *testing.T) {
+	e := newTestEngine(t)
+	a := &asm{}
+	a.table(1)
+	f := a.fn("", nil, nil, 0)
+	a.elem(0, f)
+	a.fn("run", nil, toI32, 1, countdown(0, 1_000_000, op(0xd2, byte(f)), drop), i32Const(0))
+	m := compile(t, e, a.bytes())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if exit := mustRun(t, m, Params{}); exit.Cause != Returned {
+		t.Errorf("got %+v", exit)
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("a million references took %d bytes of the host", grown)
+	}
+}
+
+func TestReferencesCountAgainstTheCap(t *testing.T) {
+	a := &asm{}
+	a.table(1)
+	f := a.fn("run", nil, toI32, 0, i32Const(0))
+	for range 1000 {
+		a.elem(0, f)
+	}
+	l := enough()
+	l.MemoryBytes = 1000*referenceBytes + TableEntryBytes - 1
+	m := compile(t, newTestEngine(t), a.bytes())
+	_, err := m.Run(t.Context(), Params{Limits: l})
+	wantRefused(t, err, RefusedMemory, "1000 references")
+	l.MemoryBytes++
+	if exit := mustRun(t, m, Params{Limits: l}); exit.Cause != Returned || exit.PeakMemoryBytes != l.MemoryBytes {
+		t.Errorf("got %+v, want it to run in %d bytes", exit, l.MemoryBytes)
 	}
 }

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -187,4 +188,22 @@ func TestHugeClaims(t *testing.T) {
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
 		t.Errorf("allocated %d bytes", grown)
 	}
+}
+
+// TestManyLongTypes is valid by the letter: wazero spells out each type in time
+// that grows with the square of its length, here and not only in the child.
+func TestManyLongTypes(t *testing.T) {
+	a := &asm{}
+	for i := range 10_000 {
+		params := bytes.Repeat([]byte{tI32}, 999)
+		for bit := range 16 {
+			if i>>bit&1 == 1 {
+				params[bit] = tI64
+			}
+		}
+		a.typ(params, nil)
+	}
+	a.fn("run", nil, toI32, 0, i32Const(1))
+	_, err := newTestEngine(t).Compile(t.Context(), a.bytes(), Options{Metered: true})
+	wantRefused(t, err, RefusedInvalid, "parameters and results in all")
 }

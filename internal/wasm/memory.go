@@ -12,11 +12,16 @@ const pageBytes = 1 << 16
 // bytes for the reference and as many for what growing a table over-allocates.
 const TableEntryBytes = 16
 
+// referenceBytes is what the engine keeps for each function reference that is
+// made when a module is instantiated. It counts against the cap as well.
+const referenceBytes = 48
+
 // memory is one run's linear memory, and the account of memory and tables
 // against the run's cap. It is wazero's allocator and memory at once.
 type memory struct {
 	run     *run
 	cap     uint64 // bytes granted
+	fixed   uint64 // bytes of references, which stay
 	buf     []byte // linear memory as the guest sees it
 	backing *backing
 	tables  uint64 // entries of all tables
@@ -25,15 +30,15 @@ type memory struct {
 
 // init makes room for what the module starts with.
 func (m *memory) init(r *run, info *rewrite.Info) *RefusedError {
-	*m = memory{run: r, cap: r.limits.MemoryBytes, tables: info.TableEntries}
+	*m = memory{run: r, cap: r.limits.MemoryBytes, fixed: info.References * referenceBytes, tables: info.TableEntries}
 	var minBytes, maxBytes uint64
 	if mem := info.Memory; mem != nil {
 		minBytes, maxBytes = uint64(mem.MinPages)*pageBytes, uint64(mem.MaxPages)*pageBytes
 	}
-	need := minBytes + m.tables*TableEntryBytes
+	need := m.total(minBytes, m.tables)
 	if need > m.cap {
-		return m.tooSmall(need, "a memory of %d bytes and %d table entries need %d bytes to start with, got memory_bytes %d: grant at least %d",
-			minBytes, m.tables, need, m.cap, need)
+		return m.tooSmall(need, "a memory of %d bytes, %d table entries and %d references need %d bytes to start with, got memory_bytes %d: grant at least %d",
+			minBytes, m.tables, info.References, need, m.cap, need)
 	}
 	m.peak = need
 	if info.Memory == nil {
@@ -93,9 +98,13 @@ func (m *memory) growTable(entries uint32) {
 
 // admit ends the run when memory and tables would be larger than the cap (§5.1).
 func (m *memory) admit(bytes, tables uint64) {
-	total := bytes + tables*TableEntryBytes
+	total := m.total(bytes, tables)
 	if total > m.cap {
 		m.run.stop(stop{cause: OutOfMemory})
 	}
 	m.peak = max(m.peak, total)
+}
+
+func (m *memory) total(bytes, tables uint64) uint64 {
+	return bytes + tables*TableEntryBytes + m.fixed
 }

@@ -31,7 +31,7 @@ type graph struct {
 // values of the frame and, in wide measure, what a compiler spills. It is our
 // own count and the same on every machine.
 func frameWords(c *code) uint64 {
-	w := 8 + uint64(c.maxHeight) + uint64(len(c.ins))/16
+	w := 8 + uint64(c.maxHeight) + uint64(len(c.ins))/4
 	for _, t := range c.locals {
 		w += t.words()
 	}

@@ -174,6 +174,7 @@ func (w *fast) epilogue() {
 	}
 	if w.p.recurs {
 		e.op(opElse)
+		w.note()
 		e.op1(opCall, w.o.hook(hookOverflow))
 		e.op(opUnreachable)
 		w.close()

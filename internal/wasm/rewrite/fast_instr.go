@@ -32,7 +32,7 @@ func (w *fast) instr(in *instr) {
 	case opLocalGet, opLocalSet, opLocalTee:
 		e.op1(in.op, w.local(in.a))
 	case opRefFunc:
-		e.op1(opRefFunc, w.o.inTable(in.a))
+		e.op1(opGlobalGet, w.o.refGlobal(w.o.inTable(in.a)))
 	default:
 		if in.op.bulk() != bulkNone {
 			w.bulk(in)

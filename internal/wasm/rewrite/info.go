@@ -9,6 +9,7 @@ type Info struct {
 	UsesSIMD     bool        // any v128 type or instruction
 	Memory       *MemoryInfo // nil if the module has none
 	TableEntries uint64      // entries of all tables at the start, 8 bytes each
+	References   uint64      // to functions, that instantiating makes: of element segments and globals
 	HasStart     bool
 	Functions    int // with imported ones
 	CodeBytes    int
@@ -33,11 +34,16 @@ func (m *module) info() *Info {
 	i := &Info{
 		Imports: m.imports, Exports: m.exports, UsesSIMD: m.usesV128,
 		HasStart: m.start >= 0, Functions: len(m.funcs), TrapsAtStart: m.trapsAtStart(),
-		TableEntries: m.tableEntries,
+		TableEntries: m.tableEntries, References: uint64(m.elemItems),
 	}
 	if len(m.mems) > 0 {
 		t := m.mems[0]
 		i.Memory = &MemoryInfo{t.min, t.max, t.hasMax, m.importedMems > 0}
+	}
+	for _, g := range m.globals {
+		if g.init.op == opRefFunc && g.init.end > 0 {
+			i.References++
+		}
 	}
 	for _, b := range m.bodies {
 		i.CodeBytes += b.end - b.start

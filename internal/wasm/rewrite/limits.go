@@ -6,6 +6,7 @@ type Limits struct {
 	ModuleBytes     int // whole module
 	Types           int // function types
 	Params, Results int // of one function type
+	TypeValues      int // parameters and results over all types
 	Imports         int
 	Functions       int // imported ones not counted
 	BodyBytes       int // code of one function
@@ -30,9 +31,10 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		ModuleBytes:     64 << 20,
-		Types:           1 << 16,
+		Types:           1 << 14,
 		Params:          1000,
 		Results:         1000,
+		TypeValues:      1 << 17,
 		Imports:         1 << 14,
 		Functions:       1 << 17,
 		BodyBytes:       2 << 20,

@@ -1,8 +1,10 @@
 package rewrite
 
+import "fmt"
+
 // Version changes whenever the rewriting of any module changes: it belongs in
 // every key that a metered module is cached under.
-const Version = 1
+const Version = 2
 
 // Options are what Meter is told. The zero value means the defaults.
 type Options struct {
@@ -47,6 +49,10 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 	} else {
 		out.fast(g, opt.SIMDWeight)
 	}
+	if n := len(out.refs); n > lim.Globals {
+		return nil, nil, &Error{Msg: fmt.Sprintf("ref.func names %d functions, want at most %d", n, lim.Globals)}
+	}
+	info.References += uint64(len(out.refs))
 	return out.bytes(), info, nil
 }
 

@@ -41,10 +41,12 @@ type output struct {
 	exports func(f uint32) uint32
 	inTable func(f uint32) uint32 // what a table or a reference holds in f's place
 	simd    bool
+	refs    []uint32          // functions that the hidden globals refer to
+	refOf   map[uint32]uint32 // their places in refs
 }
 
 func newOutput(m *module) *output {
-	o := &output{m: m, typeOf: map[string]uint32{}, simd: m.usesV128}
+	o := &output{m: m, typeOf: map[string]uint32{}, simd: m.usesV128, refOf: map[uint32]uint32{}}
 	o.exports, o.inTable = o.fn, o.fn
 	for i, t := range m.types {
 		o.types = append(o.types, t)
@@ -116,6 +118,19 @@ func (o *output) extraGlobals() int {
 		return 3
 	}
 	return 2
+}
+
+// refGlobal is a hidden global that holds a reference to a function, given by its
+// new index. It stands in for ref.func: an engine may make a new reference at each
+// execution of that and keep them all, which is memory that no cap covers.
+func (o *output) refGlobal(f uint32) uint32 {
+	k, ok := o.refOf[f]
+	if !ok {
+		k = uint32(len(o.refs))
+		o.refOf[f] = k
+		o.refs = append(o.refs, f)
+	}
+	return uint32(len(o.m.globals)+o.extraGlobals()) + k
 }
 
 // blockOf is the raw type of a block without parameters that leaves results.

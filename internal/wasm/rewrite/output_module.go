@@ -80,7 +80,7 @@ func (o *output) codeSection() []byte {
 func (o *output) globalSection() []byte {
 	var e enc
 	own := o.m.globals[o.m.importedGlobals:]
-	e.u32(uint32(len(own) + o.extraGlobals()))
+	e.u32(uint32(len(own) + o.extraGlobals() + len(o.refs)))
 	for _, g := range own {
 		e.raw(byte(g.typ), b2i(g.mutable))
 		o.constExpr(&e, g.init)
@@ -88,6 +88,11 @@ func (o *output) globalSection() []byte {
 	for range o.extraGlobals() {
 		e.raw(byte(I64), 1)
 		e.i64Const(0)
+		e.op(opEnd)
+	}
+	for _, f := range o.refs {
+		e.raw(byte(FuncRef), 0)
+		e.op1(opRefFunc, f)
 		e.op(opEnd)
 	}
 	return e.b

@@ -149,7 +149,7 @@ func (r *reference) instr(in *instr) {
 	case opCall:
 		e.op1(opCall, r.o.fn(in.a))
 	case opRefFunc:
-		e.op1(opRefFunc, r.o.inTable(in.a))
+		e.op1(opGlobalGet, r.o.refGlobal(r.o.inTable(in.a)))
 	case opReturn:
 		e.op1(opBr, r.depth)
 	case opBlock, opLoop, opIf:

@@ -3,6 +3,7 @@ package rewrite
 func (m *module) typeSection(s *reader) {
 	n := s.count("type count", 3, m.lim.Types)
 	m.types = make([]FuncType, 0, n)
+	values := 0
 	for range n {
 		at := s.pos
 		switch form := s.byte("type form"); form {
@@ -10,6 +11,9 @@ func (m *module) typeSection(s *reader) {
 			params := s.valTypes("parameter count", m.lim.Params)
 			results := s.valTypes("result count", m.lim.Results)
 			m.types = append(m.types, FuncType{params, results})
+			if values += len(params) + len(results); values > m.lim.TypeValues {
+				fail(at, "types have more than %d parameters and results in all, which is the limit", m.lim.TypeValues)
+			}
 		case 0x5f, 0x5e, 0x50, 0x4f, 0x4e:
 			fail(at, "type form 0x%x belongs to gc, which isn't supported", form)
 		default:
