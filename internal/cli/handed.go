@@ -22,9 +22,8 @@ func (h *handed) close() {
 	}
 }
 
-func (f *runFlags) handed(c *console, args []string) (h *handed, err error) {
+func (f *runFlags) handed(c *console, p *program) (h *handed, err error) {
 	h = &handed{BrokerConfig: host.BrokerConfig{
-		Args:  append([]string{filepath.Base(args[0])}, args[1:]...),
 		Stdin: c.in, Stdout: c.out, Stderr: c.err,
 		Log: c.err,
 	}}
@@ -34,9 +33,13 @@ func (f *runFlags) handed(c *console, args []string) (h *handed, err error) {
 		}
 		h.Stdin = h.stdin
 	}
+	if p.fromStdin && f.stdin == "" {
+		h.Stdin = nil // the program was all there was
+	}
 	if h.Env, err = environment(f.env); err != nil {
 		return nil, err
 	}
+	h.Env = p.environment(h.Env)
 	if h.Mounts, err = parseMounts(f.mounts); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ import (
 
 type runFlags struct {
 	grantFlags
+	lang      string
+	code      string
+	with      []string
 	mounts    []string
 	env       []string
 	entry     string
@@ -34,11 +37,14 @@ type runFlags struct {
 func newRun(c *console) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [flags] prog.wasm [args...]",
+		Use:   "run [flags] PROGRAM [args...]",
 		Short: "run a program under grants",
 		Long: `Runs a WASM program: a WASI command, or a module that exports run: () -> i32. What
 isn't granted is denied. Flags end at the program, or at --; the rest is the
 program's.
+
+With a language that runs it (joulebox lang), the program may be a script; - reads
+it from standard input. Its image is the interpreter, its library and the script.
 
 Standard input and output are the program's own. On standard error, after what the
 program writes there, stands one line: the tier, the outcome, what it cost and how
@@ -52,7 +58,7 @@ mounted is the same path on this host.
 		Args:        cobra.ArbitraryArgs,
 		Annotations: map[string]string{ownCodes: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !cmd.Flags().Changed("code") {
 				return fail(exitDecline, errNoProgram, helpHint(cmd))
 			}
 			return c.run(cmd.Context(), f, args)
@@ -68,6 +74,9 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	f.grantFlags.register(to)
 	to.StringArrayVar(&f.mounts, "mount", nil, "show a directory of the host under another path: `HOST:GUEST`; the grants speak of GUEST")
 	to.StringArrayVar(&f.env, "env", nil, "set a variable for the program: `K=V`, or K alone to hand on this process's value, which keeps it off the command line")
+	to.StringVar(&f.lang, "lang", "", "run a script on the language `NAME`, whatever its extension and first line say")
+	to.StringVarP(&f.code, "code", "c", "", "run this `TEXT` as the script, with --lang; all arguments are then the script's")
+	to.StringArrayVar(&f.with, "with", nil, "put a `FILE` or folder into the script's image beside it, to be imported")
 	to.StringVar(&f.entry, "entry", "", "call this `EXPORT` instead of _start or run")
 	to.StringVar(&f.stdin, "stdin", "", "read standard input from `FILE`")
 	to.StringVar(&f.challenge, "challenge", "", "bind a relying party's freshness value `C` into the record: base64url, or hex: and hex digits, of 8 to 64 bytes")
@@ -82,11 +91,15 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	// Whoever stops reading the unit's output ends the unit's writing, not the record.
 	signal.Ignore(syscall.SIGPIPE)
-	request, err := f.request(args)
+	program, err := f.program(c, args)
 	if err != nil {
 		return err
 	}
-	handed, err := f.handed(c, args)
+	request, err := f.request(program)
+	if err != nil {
+		return err
+	}
+	handed, err := f.handed(c, program)
 	if err != nil {
 		return fail(exitDecline, err, "")
 	}
@@ -109,22 +122,18 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 }
 
 // request is the part of a run that its unit id covers.
-func (f *runFlags) request(args []string) (r supervisor.Request, err error) {
+func (f *runFlags) request(p *program) (r supervisor.Request, err error) {
 	if r.Grants, err = f.grants(); err != nil {
 		return r, fail(exitDecline, err, "")
 	}
 	if r.Challenge, err = parseChallenge(f.challenge); err != nil {
 		return r, fail(exitDecline, fmt.Errorf("--%w", err), "")
 	}
-	if r.Image, err = readProgram(args[0]); err != nil {
+	if err = p.checkNeeds(r.Grants); err != nil {
 		return r, err
 	}
-	entry := f.entry
-	if entry == "" {
-		entry = host.DefaultEntry(r.Image)
-	}
 	r.Placement = f.placement()
-	r.Entrypoint = append([]string{entry}, args[1:]...)
+	p.into(&r, f.entry)
 	return r, nil
 }
 
