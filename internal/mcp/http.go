@@ -149,11 +149,33 @@ func (f *front) post(w *answers, r *http.Request) {
 	}
 	body = w.rename(m, body)
 	replaceBody(r, body)
+	defer f.track(r, m)()
 	if f.isStateless(r, m) {
 		f.stateless.ServeHTTP(w, r)
 		return
 	}
 	f.stateful.ServeHTTP(w, r)
+}
+
+// track knows the calls of sessions, and passes on what cancels them.
+func (f *front) track(r *http.Request, m message) (done func()) {
+	r.Header.Del(callHeader)
+	done = func() {}
+	switch {
+	case r.Header.Get(sessionHeader) == "":
+	case m.method == "notifications/cancelled":
+		var p struct {
+			ID jsontext.Value `json:"requestId"`
+		}
+		if json.Unmarshal(m.params, &p) == nil && validID(p.ID) {
+			f.server.calls.cancel(callName(r, p.ID))
+		}
+	case m.id != nil && m.method == "tools/call":
+		name := callName(r, m.id)
+		done = f.server.calls.begin(name)
+		r.Header.Set(callHeader, name)
+	}
+	return done
 }
 
 // isStateless goes by the header or by what the request says of itself; where the

@@ -54,7 +54,7 @@ func (s *Server) readBundle(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	ctx, done := s.until(ctx, nil)
+	ctx, done := s.until(ctx, req.Extra)
 	defer done()
 	b, _, err := s.kept(ctx, r.ID)
 	if err != nil {

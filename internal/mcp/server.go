@@ -50,6 +50,7 @@ type Server struct {
 	config   Config
 	slots    chan struct{}
 	sessions *sessions
+	calls    *calls
 	// base ends when the server does, and with it every unit.
 	base context.Context
 	stop context.CancelFunc
@@ -77,7 +78,7 @@ func New(c Config) (*Server, error) {
 		runs = max(4, 2*runtime.GOMAXPROCS(0))
 	}
 	c.Trusted = append([]bundle.Key{{Name: "this host", Public: c.Supervisor.Public()}}, c.Trusted...)
-	s := &Server{config: c, slots: make(chan struct{}, runs), sessions: newSessions()}
+	s := &Server{config: c, slots: make(chan struct{}, runs), sessions: newSessions(), calls: newCalls()}
 	s.base, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -89,8 +90,9 @@ func (s *Server) Close() { s.stop() }
 const instructions = `Runs untrusted code in a sandbox and returns its output with a signed, energy-metered record that anyone can verify. ` +
 	`Every argument that is a grant is off until it is set. A unit that fails or is stopped is a normal result; an isError result says how to mend the call.`
 
-// protocols are the revisions that this server speaks, newest first.
-var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18"}
+// protocols are the revisions that this server speaks, newest first. The last is
+// there for clients that name it; batches, which only it had, are refused.
+var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}
 
 // sdk is the SDK's server with our tools in it.
 func (s *Server) sdk() *sdk.Server {

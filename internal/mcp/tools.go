@@ -80,7 +80,7 @@ func (p Policy) changesWorld() bool {
 func (s *Server) handler(t tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		c := &call{req: req, args: readArguments(req.Params.Arguments, t.known), log: s.config.Log.With(traced(req.Params.Meta)...)}
-		ctx, done := s.until(ctx, c)
+		ctx, done := s.until(ctx, req.Extra)
 		defer done()
 		result, err := s.findSession(c, t)
 		if err == nil {
@@ -94,15 +94,5 @@ func (s *Server) handler(t tool) sdk.ToolHandler {
 			return r.result()
 		}
 		return nil, s.internal(c.log, t.name, err)
-	}
-}
-
-// until ends ctx with the server as well: the SDK's alone doesn't.
-func (s *Server) until(ctx context.Context, _ *call) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.base, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
 	}
 }
