@@ -45,6 +45,9 @@ func (m *Module) Run(ctx context.Context, p Params) (exit Exit, err error) {
 	err = r.execute(m.calls(entry))
 	exit, err = r.verdict(err)
 	clock.stop(&exit)
+	if r.watch != nil && err == nil {
+		r.watch.Ended(&r.call, exit)
+	}
 	return exit, err
 }
 
@@ -109,6 +112,9 @@ func (r *run) verdict(err error) (Exit, error) {
 	switch {
 	case r.ended != nil:
 		exit.Cause, exit.Code, exit.Trap = r.ended.cause, r.ended.code, r.ended.trap
+		if exit.Cause == Trapped && err != nil {
+			exit.Trace = r.module.trace(err)
+		}
 	case err == nil:
 		exit.Code = uint32(r.stack[0]) // what the entry returned, or still zero
 	default:
@@ -119,7 +125,7 @@ func (r *run) verdict(err error) (Exit, error) {
 		if !ok || r.inHost {
 			return Exit{}, &InternalError{err}
 		}
-		exit.Cause, exit.Trap = Trapped, trap
+		exit.Cause, exit.Trap, exit.Trace = Trapped, trap, r.module.trace(err)
 		if trap != trapUnreachable { // before which the code puts its count down
 			r.tank.forfeit()
 		}

@@ -37,6 +37,10 @@ type Exit struct {
 	Code  uint32 // Returned: the entry's i32, or 0; Exited: the guest's code
 	Trap  string // Trapped: one of the stable names, such as "unreachable"
 
+	// Trace is the guest's call stack at a trap, innermost call first, as far as
+	// the engine has it. It is for people.
+	Trace []string
+
 	// A run that trapped, other than by an unreachable or for its stack, is charged
 	// for its last slice in full.
 	//

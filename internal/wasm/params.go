@@ -17,6 +17,13 @@ type Params struct {
 	// Live, if any, is kept up to date while the run goes on.
 	Live *Live
 
+	// Watch, if any, is shown the run's state as it goes.
+	Watch Watcher
+
+	// Halt, if any, ends the run where another one was ended from outside. It needs
+	// that run's Fuel and Slice.
+	Halt *Halt
+
 	// MeasureCPU asks for Exit.CPUTime, at the price of two system calls.
 	MeasureCPU bool
 }

@@ -21,6 +21,8 @@ type run struct {
 	tank   tank
 	mem    memory
 	live   *Live
+	watch  Watcher
+	halt   *Halt
 
 	caller     context.Context
 	hostCtx    context.Context // what host functions get; made for the first of them
@@ -46,7 +48,7 @@ type stop struct {
 func (s *stop) Error() string { return s.cause.String() }
 
 func newRun(ctx context.Context, m *Module, p Params) *run {
-	r := &run{module: m, limits: p.Limits, caller: ctx, live: p.Live}
+	r := &run{module: m, limits: p.Limits, caller: ctx, live: p.Live, watch: p.Watch, halt: p.Halt}
 	r.Context = experimental.WithMemoryAllocator(context.Background(), &r.mem)
 	r.call = Call{State: p.State, run: r}
 	return r
@@ -86,6 +88,9 @@ func (r *run) tick(remaining int64) int64 {
 
 // look ends the run when the caller has cancelled it or its time is up.
 func (r *run) look() {
+	if r.halt != nil && r.tank.used() == r.halt.Units {
+		r.stop(stop{cause: r.halt.Cause})
+	}
 	if r.caller.Err() != nil {
 		r.stop(stop{cause: Cancelled})
 	}
@@ -131,7 +136,10 @@ func (r *run) callHost(fn func(context.Context, *Call, []uint64), stack []uint64
 	if r.ended != nil { // fn swallowed the panic that ended the run
 		panic(r.ended)
 	}
-	if r.limits.CPU > 0 {
+	if r.watch != nil {
+		r.watch.Called(&r.call)
+	}
+	if r.limits.CPU > 0 || r.halt != nil {
 		r.look()
 	}
 	if r.hostCtx.Err() != nil {

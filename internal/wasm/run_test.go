@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -176,5 +177,27 @@ func TestHostSeesMemory(t *testing.T) {
 	a.fn("run", nil, toI32, 0, i32Const(1), memGrow, drop, i32Const(1<<16+5), i32Const(3), op(0x3a, 0, 0), i32Const(1<<16+5), call(peek), i32Const(100), call(peek), i32Add)
 	if exit := mustRun(t, compile(t, e, a.bytes()), Params{}); exit.Code != 'x'+3 {
 		t.Errorf("got %+v, want code %d", exit, 'x'+3)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	a := &asm{}
+	testNop(a)
+	inner := a.fn("", nil, nil, 1, loop(localGet(0), ifThen(unreachable), i32Const(1), localSet(0), brLoop))
+	outer := a.fn("", nil, nil, 0, call(inner))
+	a.fn("run", nil, toI32, 0, call(outer), i32Const(0))
+	exit := mustRun(t, compile(t, newTestEngine(t), a.bytes()), Params{})
+	if got, want := strings.Join(exit.Trace, " "), "$1 $2 $3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCutSignature(t *testing.T) {
+	for line, want := range map[string]string{
+		"m.f()": "m.f", ".f(i32,i64) i32": ".f", ".std::f(int)(i32) (i32,i64)": ".std::f(int)", "... maybe followed by omitted frames": "",
+	} {
+		if got, _, _ := cutSignature(line); got != want {
+			t.Errorf("%q: got name %q, want %q", line, got, want)
+		}
 	}
 }
