@@ -30,13 +30,7 @@ func NewEngine(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, hosts: map[string]map[string]*HostFunc{}}
-	for _, f := range c.HostFuncs {
-		if e.hosts[f.Module] == nil {
-			e.hosts[f.Module] = map[string]*HostFunc{}
-		}
-		e.hosts[f.Module][f.Name] = &f
-	}
+	e := &Engine{config: c, hosts: hostTable(c.HostFuncs)}
 	dir := c.CacheDir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "joulebox-wasm-"); err != nil {
@@ -49,6 +43,17 @@ func NewEngine(c Config) (*Engine, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+func hostTable(funcs []HostFunc) map[string]map[string]*HostFunc {
+	hosts := map[string]map[string]*HostFunc{}
+	for _, f := range funcs {
+		if hosts[f.Module] == nil {
+			hosts[f.Module] = map[string]*HostFunc{}
+		}
+		hosts[f.Module][f.Name] = &f
+	}
+	return hosts
 }
 
 // Close frees all modules that nobody holds. Modules and runs that are still

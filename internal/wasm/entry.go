@@ -35,6 +35,8 @@ type entry struct {
 	module []byte
 	code   string // path of the machine code, empty for the interpreter
 	file   fs.FileInfo
+
+	encoded []byte // info as it lies on disk
 }
 
 const (
@@ -77,7 +79,7 @@ func readEntry(dir string, key entryKey, secret []byte) (*entry, error) {
 	if err != nil || subtle.ConstantTimeCompare(sum, seal) != 1 {
 		return nil, errStale
 	}
-	e.info = &rewrite.Info{}
+	e.info, e.encoded = &rewrite.Info{}, info
 	if err := json.Unmarshal(info, e.info); err != nil {
 		return nil, errStale
 	}
