@@ -9,6 +9,7 @@ type Call struct {
 	Result       uint64   // an errno, a length or a code, as it was left on the stack
 	Units        uint64   // what it was charged
 	Writes       []Write
+	Broke        bool // it broke off and ended the run: what it was charged was too much
 }
 
 // Write is guest memory that the call has written.
@@ -18,5 +19,13 @@ type Write struct {
 }
 
 // Recorder is shown every call of a run, in order. A call that can't be recorded
-// fails for the guest too.
+// ends the run, or fails for a guest that can't be ended.
 type Recorder interface{ Record(Call) error }
+
+// Refuse ends the run of a guest whose call couldn't be recorded, and then
+// doesn't return. A guest that can't be ended goes on.
+func Refuse(guest any) {
+	if g, ok := guest.(interface{ Cancel() }); ok {
+		g.Cancel()
+	}
+}

@@ -48,8 +48,8 @@ func storageRead(k *call, a []uint64) int64 {
 	}
 	k.charge(k.s.Tolls().Storage)
 	n, err := k.s.StorageRead(k.ctx, path, out[:min(len(out), MaxTransfer)], int64(a[2]))
-	k.chargeBytes(n)
 	k.wrote(a[3], n)
+	k.chargeBytes(n)
 	return done(n, err)
 }
 
@@ -89,8 +89,8 @@ func egress(k *call, a []uint64) int64 {
 	}
 	k.charge(k.s.Tolls().Connect)
 	n, err := k.s.Egress(k.ctx, endpoint, request, out[:min(len(out), MaxTransfer)])
-	k.chargeBytes(n)
 	k.wrote(a[4], n)
+	k.chargeBytes(n)
 	return done(n, err)
 }
 

@@ -67,18 +67,23 @@ type Guest interface {
 
 func invoke(ctx context.Context, services Services, g Guest, s *signature, stack []uint64) {
 	k := call{ctx: ctx, s: services, g: g, mem: g.Memory()}
-	k.charge(services.Tolls().Call)
 	r := services.Recorder()
 	if r == nil {
+		k.charge(services.Tolls().Call)
 		stack[0] = s.encode(s.f(&k, stack))
 		return
 	}
-	done := effect.Call{Module: Module, Name: s.name, Args: slices.Clone(stack[:len(s.params)])}
-	stack[0] = s.encode(s.f(&k, stack))
-	done.Result, done.Units, done.Writes = stack[0], k.units, k.writes
-	if r.Record(done) != nil {
-		stack[0] = s.encode(int64(IO))
-	}
+	done := effect.Call{Module: Module, Name: s.name, Args: slices.Clone(stack[:len(s.params)]), Broke: true}
+	defer func() {
+		done.Units, done.Writes = k.units, k.writes
+		if err := r.Record(done); err != nil && !done.Broke {
+			effect.Refuse(g)
+			stack[0] = s.encode(int64(IO))
+		}
+	}()
+	k.charge(services.Tolls().Call)
+	done.Result = s.encode(s.f(&k, stack))
+	stack[0], done.Broke = done.Result, false
 }
 
 // Invoke makes one call by its name for a guest of any engine: arguments in stack,

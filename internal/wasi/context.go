@@ -66,18 +66,22 @@ func (c *Context) Close() error {
 // invoke runs one call for a guest and leaves its errno in stack[0].
 func (c *Context) invoke(ctx context.Context, g Guest, v *version, s *signature, stack []uint64) {
 	c.k = call{ctx: ctx, g: g, c: c, v: v, mem: g.Memory(), writes: c.k.writes[:0]}
-	c.k.charge(c.tolls.Call)
 	if c.recorder == nil {
+		c.k.charge(c.tolls.Call)
 		stack[0] = uint64(s.f(&c.k, stack))
 		return
 	}
-	done := effect.Call{Module: v.module, Name: s.name, Args: slices.Clone(stack[:len(s.params)])}
+	done := effect.Call{Module: v.module, Name: s.name, Args: slices.Clone(stack[:len(s.params)]), Broke: true}
+	defer func() {
+		done.Units, done.Writes = c.k.units, c.k.writes
+		if err := c.recorder.Record(done); err != nil && !done.Broke {
+			effect.Refuse(g)
+			stack[0] = uint64(EIO)
+		}
+	}()
+	c.k.charge(c.tolls.Call)
 	done.Result = uint64(s.f(&c.k, stack))
-	done.Units, done.Writes = c.k.units, c.k.writes
-	stack[0] = done.Result
-	if c.recorder.Record(done) != nil {
-		stack[0] = uint64(EIO)
-	}
+	stack[0], done.Broke = done.Result, false
 }
 
 // hostFunc adapts a function to the engine.

@@ -30,10 +30,10 @@ func fdRead(k *call, a []uint64) Errno {
 
 // moved charges for what a read brought into the iovecs and answers.
 func (k *call) moved(n int, err error, ptr uint32) Errno {
+	k.wroteInto(max(0, n)) // also what came before an error
 	if err != nil {
 		return errnoOf(err)
 	}
-	k.wroteInto(n)
 	k.chargeBytes(uint64(n))
 	return k.putU32(ptr, uint32(n))
 }

@@ -21,6 +21,7 @@ func fdReaddir(k *call, a []uint64) Errno {
 	}
 	k.chargeStorage()
 	used := 0
+	defer func() { k.wrote(uint32(a[1]), uint32(used)) }() // also what came before it broke off
 	err := e.dir.List(k.ctx, a[3], func(d Dirent) bool {
 		if used == len(buf) {
 			return false
@@ -32,7 +33,6 @@ func fdReaddir(k *call, a []uint64) Errno {
 	if err != nil {
 		return errnoOf(err)
 	}
-	k.wrote(uint32(a[1]), uint32(used))
 	return k.putU32(uint32(a[4]), uint32(used))
 }
 
