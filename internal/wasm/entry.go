@@ -36,7 +36,7 @@ type entry struct {
 	code   string // path of the machine code, empty for the interpreter
 	file   fs.FileInfo
 
-	encoded []byte // info as it lies on disk
+	parts []fs.FileInfo // the files of info and module, before they were read
 }
 
 const (
@@ -58,11 +58,13 @@ func (e *entry) size() int64 {
 // unchanged reports whether the machine code's file is the one that was sealed:
 // wazero opens it by its name once more.
 func (e *entry) unchanged() bool {
-	if !e.hasCode() {
-		return true
-	}
-	now, err := os.Stat(e.code)
-	return err == nil && os.SameFile(now, e.file) && now.Size() == e.file.Size() && now.ModTime().Equal(e.file.ModTime())
+	return !e.hasCode() || sameAs(e.file, e.code)
+}
+
+// sameAs reports whether a file is still the one that it was.
+func sameAs(was fs.FileInfo, path string) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }
 
 // readEntry reads an entry and checks its seal.
@@ -79,7 +81,7 @@ func readEntry(dir string, key entryKey, secret []byte) (*entry, error) {
 	if err != nil || subtle.ConstantTimeCompare(sum, seal) != 1 {
 		return nil, errStale
 	}
-	e.info, e.encoded = &rewrite.Info{}, info
+	e.info = &rewrite.Info{}
 	if err := json.Unmarshal(info, e.info); err != nil {
 		return nil, errStale
 	}
@@ -89,6 +91,13 @@ func readEntry(dir string, key entryKey, secret []byte) (*entry, error) {
 // readParts reads what an entry directory holds, without believing any of it.
 func readParts(dir string) (*entry, []byte, error) {
 	e := &entry{dir: dir}
+	for _, name := range []string{infoFile, moduleFile} {
+		stat, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return nil, nil, err
+		}
+		e.parts = append(e.parts, stat)
+	}
 	info, err := os.ReadFile(filepath.Join(dir, infoFile))
 	if err != nil {
 		return nil, nil, err
