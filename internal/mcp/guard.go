@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -28,24 +27,11 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 				result, err = nil, s.internal(s.config.Log, method, fmt.Errorf("panic: %v", p))
 			}
 		}()
-		switch req := req.(type) {
-		case *sdk.ListResourcesRequest:
-			return s.listResources(req), nil
-		case *sdk.ListPromptsRequest:
-			if req.ProtocolVersion() >= statelessFrom {
-				return nil, undeclared(method)
-			}
-		case *sdk.GetPromptRequest, *sdk.ServerRequest[*sdk.CompleteParams]:
-			return nil, undeclared(method)
+		if list, ok := req.(*sdk.ListResourcesRequest); ok {
+			return s.listResources(list), nil
 		}
 		return next(ctx, method, req)
 	}
-}
-
-// undeclared answers what this server doesn't offer. Before 2026-07-28 clients ask
-// for lists without looking, and get an empty one.
-func undeclared(method string) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + strconv.Quote(method)}
 }
 
 // internal is what a stranger learns of our own trouble: a number under which the

@@ -97,9 +97,10 @@ var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}
 // sdk is the SDK's server with our tools in it.
 func (s *Server) sdk() *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "joulebox", Title: "joulebox", Version: s.config.Version}, &sdk.ServerOptions{
-		Instructions:              instructions,
-		Logger:                    slog.New(atLeast{slog.LevelWarn, s.config.Log.Handler()}),
-		Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		Instructions: instructions,
+		Logger:       slog.New(atLeast{slog.LevelWarn, s.config.Log.Handler()}),
+		// There are no prompts; clients ask for the list all the same, and get one.
+		Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable:              cacheable,
 		SupportedProtocolVersions: protocols,
 	})
