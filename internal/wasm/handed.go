@@ -5,27 +5,25 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/wasm/rewrite"
 )
 
-// Handed is a module that was compiled and not loaded: what one process hands to
-// another to load it. Info and Module were read and checked by whoever hands them
-// over; the machine code is what Dir holds.
+// Prepared is a module that was compiled, and whose entry in the cache was
+// checked, but that isn't loaded: what one process hands to another to load it.
+type Prepared struct{ entry *entry }
+
+// Handed is what the other process needs of the cache: one directory, to read.
 type Handed struct {
-	Info   []byte // rewrite.Info as JSON
-	Module []byte // what wazero is given
-	Dir    string // where wazero looks for the machine code
-	Code   bool   // that there is machine code, and not only something to interpret
+	Dir string
+	// Code says that there is machine code. Without it the module is interpreted.
+	Code bool
 }
 
-// Prepared is a Handed as the process has it that keeps the cache.
-type Prepared struct {
-	Handed
-	entry *entry
-}
+// Handed is what to hand over.
+func (p *Prepared) Handed() Handed { return Handed{Dir: p.entry.dir, Code: p.entry.hasCode()} }
 
 // Info is what the scan found out about the module. It mustn't be changed.
 func (p *Prepared) Info() *rewrite.Info { return p.entry.info }
@@ -33,10 +31,17 @@ func (p *Prepared) Info() *rewrite.Info { return p.entry.info }
 // Size is how many bytes loading it takes.
 func (p *Prepared) Size() int64 { return p.entry.size() }
 
-// Unchanged reports whether the machine code is still the file whose seal was
-// checked. It is asked after another process has loaded it, and before that
-// process runs any of it.
-func (p *Prepared) Unchanged() bool { return p.entry.unchanged() }
+// Unchanged reports whether the files are still those whose seal was checked. It
+// is asked after another process has loaded them, and before that process runs
+// any of it.
+func (p *Prepared) Unchanged() bool {
+	for i, name := range []string{infoFile, moduleFile} {
+		if !sameAs(p.entry.parts[i], filepath.Join(p.entry.dir, name)) {
+			return false
+		}
+	}
+	return p.entry.unchanged()
+}
 
 // Prepare compiles a module, or finds it in the cache, and checks that it can be
 // linked. It loads nothing. A module that can't be run gives a *RefusedError.
@@ -62,40 +67,37 @@ func (e *Engine) Prepare(ctx context.Context, image []byte, opts Options) (*Prep
 	if _, err := e.link(found.info); err != nil {
 		return nil, err
 	}
-	h := Handed{Info: found.encoded, Module: found.module, Dir: found.dir, Code: found.hasCode()}
-	return &Prepared{h, found}, nil
+	return &Prepared{found}, nil
 }
 
-// ErrGone says that the machine code of a Handed isn't there any more: the cache
+// ErrGone says that a directory doesn't hold a whole module any more: the cache
 // was tidied in between. Preparing it again helps.
-var ErrGone = errors.New("wasm engine: the machine code is gone")
+var ErrGone = errors.New("wasm engine: the compiled module is gone")
 
 // Loader loads what was handed over, in a process that has no cache and compiles
 // nothing.
-type Loader struct{ engine *Engine }
-
-// NewLoader makes a loader with all that guests may import.
-func NewLoader(funcs []HostFunc) *Loader {
-	return &Loader{&Engine{hosts: hostTable(funcs)}}
+type Loader struct {
+	hosts map[string]map[string]*HostFunc
 }
 
-// Load loads a module. Close it when done.
+// NewLoader makes a loader with all that guests may import.
+func NewLoader(funcs []HostFunc) *Loader { return &Loader{hostTable(funcs)} }
+
+// Load loads a module that whoever handed it over has checked. Close it when done.
 func (l *Loader) Load(h Handed, metered bool) (*Module, error) {
-	found := &entry{dir: h.Dir, module: h.Module, info: &rewrite.Info{}}
-	if err := json.Unmarshal(h.Info, found.info); err != nil {
+	found, info, err := readParts(h.Dir)
+	if err == nil && found.hasCode() != h.Code {
+		err = errStale
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	found.info = &rewrite.Info{}
+	if err := json.Unmarshal(info, found.info); err != nil {
 		return nil, &InternalError{err}
 	}
-	loader := &Engine{hosts: l.engine.hosts, config: Config{Interpreter: !h.Code}}
-	if h.Code {
-		var err error
-		if found.code, err = findCode(h.Dir); err != nil || !found.hasCode() {
-			return nil, ErrGone
-		}
-		if found.file, err = os.Stat(found.code); err != nil {
-			return nil, ErrGone
-		}
-	}
-	m, err := loader.load(found, metered)
+	e := &Engine{hosts: l.hosts, config: Config{Interpreter: !h.Code}}
+	m, err := e.load(found, metered)
 	if errors.Is(err, errStale) {
 		err = ErrGone
 	}

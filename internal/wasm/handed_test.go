@@ -19,12 +19,7 @@ func TestHandedRunsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.Open(p.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	m, err := NewLoader(nil).Load(p.Handed, true)
+	m, err := NewLoader(nil).Load(p.Handed(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +44,7 @@ func TestHandedCodeThatChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Code {
+	if !p.entry.hasCode() {
 		t.Skip("no compiler for this processor")
 	}
 	code, err := os.ReadFile(p.entry.code)
@@ -59,7 +54,7 @@ func TestHandedCodeThatChanges(t *testing.T) {
 	if err := os.Remove(p.entry.code); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLoader(nil).Load(p.Handed, true); !errors.Is(err, ErrGone) {
+	if _, err := NewLoader(nil).Load(p.Handed(), true); !errors.Is(err, ErrGone) {
 		t.Errorf("the code is removed: got %v, want ErrGone", err)
 	}
 	if err := os.WriteFile(p.entry.code, code, 0o600); err != nil {
