@@ -62,6 +62,8 @@ type BrokerConfig struct {
 	// Recorder is shown every host call with its effect on the unit, in order: all
 	// that comes into a run (§8). Nil records nothing.
 	Recorder Recorder
+	// Journal has the run recorded as a replay journal. It takes the Recorder's place.
+	Journal *JournalConfig
 }
 
 // Mount shows a host directory to the unit under another path.
@@ -85,6 +87,8 @@ type Broker struct {
 	log      *logSink
 	storage  *storage
 	wasi     *wasi.Context
+
+	journaling *journaling // nil without a journal
 }
 
 // NewBroker makes the broker of one run. It opens the directories that the
@@ -102,6 +106,10 @@ func NewBroker(c BrokerConfig) (*Broker, error) {
 	}
 	c = c.withDefaults()
 	b := &Broker{config: c, enforcer: e}
+	if c.Journal != nil {
+		b.journaling = newJournaling(*c.Journal)
+		b.config.Recorder = b.journaling
+	}
 	b.clock = newClock(c.Clock, e.MayHost(grant.Clock).Allowed)
 	b.rate = newRate(c.Clock, e.IOCeilings())
 	b.stdin = newInput(c.Stdin)

@@ -1,39 +1,14 @@
 package journal
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
-	"math"
-)
-
-// CBOR's byte string heads: major type 2 with the length in the head, or in the
-// 1, 2, 4 or 8 bytes after it.
-const (
-	bstr   = 0x40
-	bstr8  = 0x58
-	bstr16 = 0x59
-	bstr32 = 0x5a
-	bstr64 = 0x5b
 )
 
 // AppendEntry adds one entry to a container: its length as a shortest CBOR byte
 // string head, then its bytes.
 func AppendEntry(container, entry []byte) []byte {
-	switch n := uint64(len(entry)); {
-	case n < 24:
-		container = append(container, bstr|byte(n))
-	case n <= math.MaxUint8:
-		container = append(container, bstr8, byte(n))
-	case n <= math.MaxUint16:
-		container = binary.BigEndian.AppendUint16(append(container, bstr16), uint16(n))
-	case n <= math.MaxUint32:
-		container = binary.BigEndian.AppendUint32(append(container, bstr32), uint32(n))
-	default:
-		container = binary.BigEndian.AppendUint64(append(container, bstr64), n)
-	}
-	return append(container, entry...)
+	return append(appendHead(container, majorBytes<<5, uint64(len(entry))), entry...)
 }
 
 // Entries splits a container. The entries share its memory and aren't checked
@@ -61,22 +36,11 @@ func Entries(container []byte) iter.Seq2[[]byte, error] {
 
 // readHead reads a byte string's head: the length it states and its own.
 func readHead(b []byte) (n uint64, head int, err error) {
-	first := b[0]
-	if first < bstr || first > bstr64 {
-		return 0, 0, fmt.Errorf("got head 0x%02x, want a byte string", first)
+	if b[0]>>5 != majorBytes || b[0]&31 == 31 {
+		return 0, 0, fmt.Errorf("got head 0x%02x, want a byte string", b[0])
 	}
-	if first < bstr8 {
-		return uint64(first - bstr), 1, nil
+	if n, head, err = readArgument(b); err != nil {
+		return 0, 0, fmt.Errorf("the journal %w", err)
 	}
-	width := 1 << (first - bstr8)
-	if len(b) < 1+width {
-		return 0, 0, errors.New("the journal breaks off in a head")
-	}
-	for _, c := range b[1 : 1+width] {
-		n = n<<8 | uint64(c)
-	}
-	if n < 24 || width > 1 && n>>(4*width) == 0 {
-		return 0, 0, fmt.Errorf("got a head of %d bytes for a length of %d, want the shortest", 1+width, n)
-	}
-	return n, 1 + width, nil
+	return n, head, nil
 }

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -59,3 +60,7 @@ func (m *Module) globals() []string {
 	}
 	return names
 }
+
+// Metering names the way in which this build counts instructions. The same
+// module has the same counts wherever this name is the same.
+func Metering() string { return fmt.Sprintf("joulebox.meter/%d", rewrite.Version) }
