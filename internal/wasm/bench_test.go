@@ -31,7 +31,7 @@ func newBare(b testing.TB, image []byte) bare {
 }
 
 func (w bare) run(b testing.TB) {
-	ctx := context.Background()
+	ctx := b.Context()
 	m, err := w.runtime.InstantiateModule(ctx, w.compiled, wazero.NewModuleConfig().WithName(""))
 	if err != nil {
 		b.Fatal(err)
@@ -90,6 +90,22 @@ func BenchmarkHostCalls1e6(b *testing.B)     { benchRun(b, hostCalls(1_000_000),
 func BenchmarkHostCalls1e6Bare(b *testing.B) { benchBare(b, hostCalls(1_000_000)) }
 func BenchmarkCompute1e7(b *testing.B)       { benchRun(b, computes(10_000_000), Params{}) }
 func BenchmarkCompute1e7Bare(b *testing.B)   { benchBare(b, computes(10_000_000)) }
+
+// BenchmarkCompute1e7Closing is what wazero's own way to end a run costs.
+func BenchmarkCompute1e7Closing(b *testing.B) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCloseOnContextDone(true))
+	defer rt.Close(ctx)
+	compiled, err := rt.CompileModule(ctx, computes(10_000_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := bare{rt, compiled}
+	for b.Loop() {
+		w.run(b)
+	}
+}
 
 func BenchmarkSlice(b *testing.B) {
 	m := compile(b, newTestEngine(b), computes(10_000_000))

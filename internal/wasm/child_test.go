@@ -10,6 +10,9 @@ import (
 
 func inChild(c *Config) { c.InProcess = false }
 
+// inChildUnlessShort saves the race detector a slow start for every module.
+func inChildUnlessShort(c *Config) { c.InProcess = testing.Short() }
+
 func TestChildCompiles(t *testing.T) {
 	e := newTestEngine(t, inChild)
 	if exit := mustRun(t, compile(t, e, returns(42)), Params{}); exit.Code != 42 {

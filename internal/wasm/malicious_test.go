@@ -16,7 +16,7 @@ import (
 // engine as a stranger would, and runs what it takes. Nothing may crash or hang,
 // and what both V8 and WABT call invalid must be refused.
 func TestMaliciousModules(t *testing.T) {
-	e := newTestEngine(t, inChild)
+	e := newTestEngine(t, inChildUnlessShort)
 	for _, group := range []string{"wamr-issues", "wazero-fuzz"} {
 		dir := filepath.Join(vectors.Dir(t, "06-wasm"), "malicious", group)
 		files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
@@ -109,7 +109,7 @@ func attack(t *testing.T, e *Engine, name string, image []byte, invalid bool) bo
 
 // TestCraftedModules holds each of the crafted ones to what its file expects.
 func TestCraftedModules(t *testing.T) {
-	e := newTestEngine(t, inChild)
+	e := newTestEngine(t, inChildUnlessShort)
 	refused := Exit{}
 	want := map[string]Exit{
 		"run-returns-42.wasm":              {Cause: Returned, Code: 42},
