@@ -93,11 +93,11 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	signal.Ignore(syscall.SIGPIPE)
 	program, err := f.program(c, args)
 	if err != nil {
-		return err
+		return c.declined(err, f.json)
 	}
 	request, err := f.request(program)
 	if err != nil {
-		return err
+		return c.declined(err, f.json)
 	}
 	handed, err := f.handed(c, program)
 	if err != nil {
@@ -174,6 +174,9 @@ func (c *console) declined(err error, jsonTo string) error {
 // asDeclined tells the host that won't run the unit from the unit that can't be
 // run as it is.
 func asDeclined(err error) *failure {
+	if f, ok := asFailure(err); ok {
+		return f
+	}
 	f := &failure{code: exitDecline, err: err}
 	var declined *supervisor.DeclinedError
 	var refused *host.RefusedError

@@ -1,10 +1,12 @@
-"""Packs the standard library into one zip that Python imports from.
+"""Packs the standard library into two zips that Python imports from.
 
-usage: python-stdlib.py LIB ZIP
+usage: python-stdlib.py LIB FOLDER
 
-Modules are compiled, since the unit can't keep what it compiles; their sources go
-along for tracebacks. What can't work in a unit (threads, processes, windows) or is
-for developing Python itself is left out. The same input gives the same bytes.
+Modules are compiled, since a unit keeps nothing that it compiles. Python reads the
+list of a zip's files before it imports the first: what most scripts use is in a
+zip of its own, core.zip, and the rest in python311.zip is often not looked at.
+What can't work in a unit (processes, native modules, windows) or is for developing
+Python itself is left out. The same input gives the same bytes.
 """
 
 import importlib.util
@@ -18,6 +20,29 @@ LEFT_OUT = {
     "multiprocessing", "site-packages", "sqlite3", "test", "tests", "tkinter", "turtledemo", "venv", "__pycache__",
     "antigravity.py", "turtle.py", "this.py",
 }
+CORE = """
+    argparse base64 bisect calendar collections contextlib copy csv dataclasses datetime encodings.ascii
+    encodings.latin_1 encodings.utf_8 enum fractions functools glob hashlib heapq html io itertools json math numbers
+    operator pathlib pprint random re secrets statistics string struct tempfile textwrap time traceback types typing
+    urllib.parse uuid weakref
+"""
+# Python imports this at each start. Native modules that this build lacks are said to
+# be missing at once, else the whole library would be read to look for them.
+SITECUSTOMIZE = b'''\
+import sys
+
+class Absent:
+    names = {"_bz2", "_ctypes", "_hashlib", "_lzma", "_posixshmem", "_posixsubprocess", "_scproxy", "_socket", "_ssl",
+             "_tkinter", "_uuid", "_winapi", "fcntl", "grp", "java", "msvcrt", "nt", "org", "pwd", "select", "termios",
+             "usercustomize", "vms_lib", "winreg"} - set(sys.builtin_module_names)
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name in cls.names and path is None:
+            raise ModuleNotFoundError("No module named %r" % name, name=name)
+
+sys.meta_path.insert(0, Absent)
+'''
 UNCHECKED = (0b01).to_bytes(4, "little")  # a hash-based pyc that is taken as it is (PEP 552)
 
 
@@ -29,24 +54,37 @@ def modules(lib):
                 yield os.path.relpath(os.path.join(folder, name), lib)
 
 
-def compiled(source, name):
-    code = compile(source, "/unit/.lang/lib/python311.zip/" + name, "exec", dont_inherit=True, optimize=0)
+def core():
+    """The files of the core modules and of all that they import."""
+    for name in CORE.split():
+        __import__(name)
+    for name in sys.modules:
+        path = name.replace(".", "/")
+        yield from (path + ".py", path + "/__init__.py")
+
+
+def compiled(source, name, archive):
+    code = compile(source, "/unit/.lang/lib/%s/%s" % (archive, name), "exec", dont_inherit=True, optimize=0)
     return importlib.util.MAGIC_NUMBER + UNCHECKED + importlib.util.source_hash(source) + marshal.dumps(code)
 
 
-def add(archive, name, data, how):
-    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    info.compress_type = how
-    archive.writestr(info, data)
+def pack(folder, archive, sources):
+    with zipfile.ZipFile(os.path.join(folder, archive), "w") as out:
+        for name, source in sources:
+            info = zipfile.ZipInfo(name + "c", (1980, 1, 1, 0, 0, 0))
+            out.writestr(info, compiled(source, name, archive))
 
 
-def main(lib, path):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name in modules(lib):
-            with open(os.path.join(lib, name), "rb") as f:
-                source = f.read()
-            add(archive, name + "c", compiled(source, name), zipfile.ZIP_STORED)
-            add(archive, name, source, zipfile.ZIP_DEFLATED)
+def read(lib, name):
+    with open(os.path.join(lib, name), "rb") as f:
+        return name, f.read()
+
+
+def main(lib, folder):
+    first = set(core())
+    everything = list(modules(lib))
+    pack(folder, "core.zip", [("sitecustomize.py", SITECUSTOMIZE)] + [read(lib, n) for n in everything if n in first])
+    pack(folder, "python311.zip", [read(lib, n) for n in everything if n not in first])
 
 
 main(*sys.argv[1:])

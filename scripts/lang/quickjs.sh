@@ -22,7 +22,9 @@ sed -i 's/^#define USE_WORKER$//' quickjs-libc.c # workers are threads
 sed -i 's/^#define OS_PLATFORM "js"$/#define OS_PLATFORM "wasi"/' quickjs-libc.c
 cp "$here/quickjs-extra.c" extra.c
 
-flags=(--target=wasm32-wasi --sysroot=/usr -O2 -w -Iwasi -include "$here/quickjs-wasi.h"
+# Small functions, since what a call takes of a unit's stack goes by their size; and
+# a limit that ends recursion in an error of the language's own.
+flags=(--target=wasm32-wasi --sysroot=/usr -Os -w -Iwasi -include "$here/quickjs-wasi.h"
 	-DEMSCRIPTEN -DCONFIG_STACK_CHECK -DCONFIG_BIGNUM "-DCONFIG_VERSION=\"$(cat VERSION)\""
 	-D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_PROCESS_CLOCKS -DFE_DOWNWARD=0 -DFE_UPWARD=0)
 objects=()
@@ -43,7 +45,7 @@ cat >"$out/lang.json" <<'JSON'
   "files": ["prelude.js", "LICENSE"],
   "extensions": [".js", ".mjs"],
   "interpreters": ["qjs", "node"],
-  "args": ["--std", "--unhandled-rejection", "--include", "/unit/.lang/prelude.js", "{script}"],
+  "args": ["--std", "--stack-size", "180000", "--unhandled-rejection", "--include", "/unit/.lang/prelude.js", "{script}"],
   "env": [],
   "needs": {"memory_bytes": 16777216}
 }
