@@ -61,7 +61,12 @@ func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
 			Err:    ErrDenied,
 		}
 	}
-	r := &wasmRun{job: job, entry: entry, module: module, begun: time.Now(), done: make(chan struct{})}
+	watch, err := job.record(id, entry, x.metered)
+	if err != nil {
+		module.Close()
+		return nil, err
+	}
+	r := &wasmRun{job: job, watch: watch, entry: entry, module: module, begun: time.Now(), done: make(chan struct{})}
 	go r.run(ctx)
 	return r, nil
 }
@@ -70,6 +75,7 @@ type wasmRun struct {
 	job    Job
 	entry  string
 	module *wasm.Module
+	watch  wasm.Watcher // nil without a journal
 	begun  time.Time
 	live   wasm.Live
 
@@ -86,6 +92,7 @@ func (r *wasmRun) run(ctx context.Context) {
 		State:      r.job.Broker,
 		Limits:     r.job.Limits.engine(r.begun),
 		Live:       &r.live,
+		Watch:      r.watch,
 		MeasureCPU: true,
 	})
 	if err != nil {
