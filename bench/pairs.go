@@ -10,7 +10,7 @@ import (
 // pairs times ours and the peer in turn, so that whatever else the machine does
 // falls on both, and keeps every pair.
 type pairs struct {
-	name, unit string
+	name       string
 	ours, peer []time.Duration
 }
 

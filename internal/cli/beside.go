@@ -52,7 +52,7 @@ func besideOne(p string) (files []lang.Named, err error) {
 	}
 	prefix := filepath.Base(p)
 	if prefix == ".." || filepath.IsAbs(prefix) {
-		return nil, fmt.Errorf("%s: want a folder with a name, or .", p)
+		return nil, fmt.Errorf("%s: want a folder with a name, or the current one", p)
 	}
 	root, err := os.OpenRoot(p)
 	if err != nil {

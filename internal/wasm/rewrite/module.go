@@ -28,7 +28,6 @@ type module struct {
 	sections     [secDataCount + 1]span // contents of the sections, custom ones left out
 	names        span                   // the "name" custom section's contents
 	usesV128     bool
-	labelArgs    int // values carried by labels, over all bodies: what compilers copy
 
 	internal bool // names of the metering namespace are admitted
 }

@@ -20,7 +20,6 @@ type plan struct {
 	check   bool   // looks at the tank when it begins
 	exits   bool   // may call the host, which may end the run for good
 	total   int64  // most units that a call of it takes without a look at the tank
-	typ     uint32 // index of its rewritten type
 }
 
 // checkEvery is how many units may run in one function without a look at the tank.
