@@ -15,12 +15,12 @@ import (
 
 const benchPrograms = "internal/wasm/rewrite/testdata/bench"
 
-// The programs export run: (i32) -> i32; each argument keeps run busy for some
-// tens of milliseconds.
+// The programs export run: (i32) -> i32; each argument keeps run busy for about
+// ten milliseconds or more.
 var meteringPrograms = []struct {
 	file string
 	n    uint64
-}{{"loop", 30_000_000}, {"fib", 30}, {"sha256", 4}, {"matrix", 20}, {"nbody", 300_000}, {"sort", 30}, {"vm", 3_000_000}}
+}{{"loop", 20_000_000}, {"fib", 29}, {"sha256", 2}, {"matrix", 12}, {"nbody", 40_000}, {"sort", 4}, {"vm", 150_000}}
 
 // metering times the same compute with its instructions counted and bounded, and
 // on the bare engine, which does neither.
