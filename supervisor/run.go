@@ -22,6 +22,10 @@ type Record struct {
 	Denials []host.Denial
 	// LogDropped is how many lines of the unit's log were over the cap.
 	LogDropped uint64
+	// Journal is the run's journal, which the store has as an object of its own; nil
+	// unless asked for and whole. NoJournal says why one that was asked for isn't.
+	Journal   []byte
+	NoJournal error
 }
 
 // Receipt is the record's energy receipt.
@@ -37,6 +41,10 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	// What must be on disk before the record is goes there while the unit runs.
 	sequence := async(func() (uint64, error) { return s.config.Sequence(keep) })
 	objects := async(func() (struct{}, error) { return struct{}{}, s.keepObjects(keep, p) })
+	j, err := s.record(&handed)
+	if err != nil {
+		return nil, err
+	}
 	f, err := s.execute(ctx, p, handed)
 	n, sequenceErr := sequence()
 	_, objectsErr := objects()
@@ -46,14 +54,20 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	if err := errors.Join(sequenceErr, objectsErr); err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
 	}
+	j.finish()
+	f.journal = j.root()
 	b, err := s.seal(p, f, n)
 	if err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
 	}
-	if err := s.append(keep, b); err != nil {
+	if err := s.append(keep, b, j); err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be kept: %w", err)
 	}
-	return &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped}, nil
+	r := &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped, NoJournal: j.err}
+	if j.whole != nil {
+		r.Journal = j.container.Bytes()
+	}
+	return r, nil
 }
 
 // async begins f at once; the function that it returns waits for it.
@@ -85,8 +99,11 @@ func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle) error {
-	_, err := s.config.Log.Append(ctx, b.Marshal(), b.Statement().ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID)
+func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle, j *recording) error {
+	if err := s.keepJournal(ctx, j); err != nil {
+		return err
+	}
+	_, err := s.config.Log.Append(ctx, b.Marshal(), j.keys(b)...)
 	return err
 }
 

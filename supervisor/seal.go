@@ -22,6 +22,7 @@ type finished struct {
 	energy   []receipt.Energy
 	devices  []attestation.Device
 	probing  []attestation.Probe
+	journal  joulebox.ID // the root; zero without one
 	from, to time.Time
 
 	denials    []host.Denial
@@ -68,6 +69,7 @@ func (s *Supervisor) parts(p *Plan, f finished, sequence uint64) (parts bundle.P
 		StartedAtUS:  microseconds(f.from),
 		FinishedAtUS: microseconds(f.to),
 		Probing:      f.probing,
+		JournalRoot:  f.journal,
 	})
 	return parts, err
 }
