@@ -21,6 +21,16 @@ func treeImage(kernel bool) *unit.Image {
 	return im
 }
 
+// moduleTree is an image in which the entrypoint that runs names a module.
+func moduleTree() *unit.Image {
+	file := func(p string) unit.Entry {
+		return unit.Entry{Path: p, Type: unit.File, Mode: 0o444, B3: joulebox.Sum([]byte(p))}
+	}
+	return &unit.Image{Kind: unit.Tree, Entries: []unit.Entry{file("/a.wasm"), {Path: "/d.wasm", Type: unit.Dir, Mode: 0o755}, file("/init")}}
+}
+
+func entry(path string) func(*run) { return func(r *run) { r.unit.Entrypoint = []string{path} } }
+
 func withStorage(r *run) { r.grants.Storage.Read = []string{"/data/**"} }
 
 func withCeilings(r *run) {
@@ -56,6 +66,12 @@ func TestTierIsTheRequestsOwn(t *testing.T) {
 		{"host program", nil, hostImage(), false, "S3"},
 		{"trusted host program", []func(*run){trusted}, hostImage(), false, "S1"},
 		{"tree: a program or a guest", nil, treeImage(false), false, "S3 S4"},
+		{"module of a tree", []func(*run){entry("/a.wasm")}, moduleTree(), false, "S2"},
+		{"trusted module of a tree", []func(*run){entry("/a.wasm"), trusted}, moduleTree(), false, "S0"},
+		{"tree with a module, and another program", []func(*run){entry("/init")}, moduleTree(), false, "S3 S4"},
+		{"tree without the module", []func(*run){entry("/b.wasm")}, moduleTree(), false, "S3 S4"},
+		{"folder with a module's name", []func(*run){entry("/d.wasm")}, moduleTree(), false, "S3 S4"},
+		{"module of the host", []func(*run){entry("/bin/a.wasm")}, hostImage(), false, "S3"},
 		{"tree with a kernel", []func(*run){func(r *run) { r.unit.Placement.Boundary = unit.Kernel }}, treeImage(true), false, "S5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -147,3 +147,25 @@ func BenchmarkUnitID(b *testing.B) {
 		}
 	}
 }
+
+func TestModuleOfATree(t *testing.T) {
+	id := joulebox.Sum(nil)
+	im, err := unit.NewTree([]unit.Entry{
+		{Path: "/bin/a.wasm", Type: unit.File, B3: id}, {Path: "/bin/b", Type: unit.File, B3: id},
+		{Path: "/bin/c.wasm", Type: unit.Dir}, {Path: "/bin/d.wasm", Type: unit.Link, Target: "a.wasm"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entrypoint, want := range map[string]bool{
+		"/bin/a.wasm": true, "/bin/b": false, "/bin/c.wasm": false, "/bin/d.wasm": false, "/bin/e.wasm": false,
+		"bin/a.wasm": false, "/bin/../bin/a.wasm": false, "/bin/A.WASM": false, "": false, ".wasm": false,
+	} {
+		if e, ok := im.Module(entrypoint); ok != want || (ok && e.Path != entrypoint) {
+			t.Errorf("%q: got %+v, %v, want %v", entrypoint, e, ok, want)
+		}
+	}
+	if _, ok := (unit.Image{Kind: unit.Host, Program: unit.Program{Path: "/a.wasm", B3: id}}).Module("/a.wasm"); ok {
+		t.Error("a program of the host is taken for a module")
+	}
+}
