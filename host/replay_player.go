@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/joulebox/joulebox/internal/wasm"
@@ -81,7 +82,8 @@ func (p *player) call(c *wasm.Call, e *journal.Call, n uint64, stack []uint64) {
 	}
 	c.Charge(e.Units)
 	if e.Broke {
-		p.depart(c, n, "a call that the unit can pay for", journal.Describe(e))
+		c.Charge(math.MaxUint64)
+		p.depart(c, n, "a call that ends the run", journal.Describe(e))
 	}
 	if err := p.streams.called(c.Memory(), e, output); err != nil {
 		p.err = err

@@ -77,9 +77,9 @@ type Call struct {
 	Name   string // module and function, with a dot between
 	Args   []uint64
 	Result uint64 // as it was left on the stack; zero if Broke
-	Units  uint64 // what it was charged
+	Units  uint64 // what it was charged, and paid
 	Writes []Write
-	// Broke says that the charge was more than there was left: it ended the run.
+	// Broke says that the next charge was more than there was left: it ended the run.
 	Broke bool
 }
 

@@ -7,9 +7,9 @@ type Call struct {
 	Module, Name string
 	Args         []uint64 // valid during Record
 	Result       uint64   // an errno, a length or a code, as it was left on the stack
-	Units        uint64   // what it was charged
+	Units        uint64   // what it was charged, and paid
 	Writes       []Write
-	Broke        bool // it broke off and ended the run: what it was charged was too much
+	Broke        bool // it broke off and ended the run: the next charge was too much
 }
 
 // Write is guest memory that the call has written.

@@ -31,8 +31,8 @@ type call struct {
 // charge draws units from the guest's tank, which may end the run.
 func (k *call) charge(units uint64) {
 	if units > 0 {
-		k.units += units
 		k.g.Charge(units)
+		k.units += units
 	}
 }
 
