@@ -24,6 +24,17 @@ type Parts struct {
 	Manifest  *Manifest
 	Journal   []byte
 	Evidence  *Evidence
+
+	// Known is what the caller has made canonical already, so that it is made
+	// once; empty members are made here. Verify holds all of it to the ids.
+	Known Known
+}
+
+// Known are canonical forms of a run's parts that exist before it is assembled.
+type Known struct {
+	Unit   []byte     // of Parts.Unit
+	Grants *grant.Set // of Parts.Unit.Grants
+	Result []byte     // of Parts.Result
 }
 
 // Parts takes a bundle apart again.
@@ -60,16 +71,29 @@ func (b *Bundle) sign(signer crypto.Signer) (err error) {
 	return err
 }
 
+func (b *Bundle) encodeRequest(p Parts) (err error) {
+	if b.raw.unit = p.Known.Unit; b.raw.unit == nil {
+		if b.raw.unit, err = p.Unit.Canonical(); err != nil {
+			return err
+		}
+	}
+	if p.Known.Grants != nil {
+		b.grants = *p.Known.Grants
+		return nil
+	}
+	b.grants, err = grant.Parse(p.Unit.Grants)
+	return err
+}
+
 func (b *Bundle) encode(p Parts) (err error) {
 	b.raw.attestation, b.raw.journal = p.Statement.Core(), slices.Clone(p.Journal)
-	if b.raw.unit, err = p.Unit.Canonical(); err != nil {
+	if err := b.encodeRequest(p); err != nil {
 		return err
 	}
-	if b.grants, err = grant.Parse(p.Unit.Grants); err != nil {
-		return err
-	}
-	if b.raw.result, err = p.Result.Canonical(); err != nil {
-		return err
+	if b.raw.result = p.Known.Result; b.raw.result == nil {
+		if b.raw.result, err = p.Result.Canonical(); err != nil {
+			return err
+		}
 	}
 	if p.Image != nil {
 		if b.raw.image, err = p.Image.Canonical(); err != nil {

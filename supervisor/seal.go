@@ -52,12 +52,13 @@ func (s *Supervisor) parts(p *Plan, f finished, sequence uint64) (parts bundle.P
 	if parts.Receipt, err = receipt.New(p.UnitID, p.Tier, sequence, nonce, f.energy); err != nil {
 		return parts, err
 	}
-	resultID, err := f.result.ID()
+	result, err := f.result.Canonical()
 	if err != nil {
 		return parts, err
 	}
+	parts.Known = bundle.Known{Unit: p.unitBytes, Grants: &p.Grants, Result: result}
 	parts.Statement, err = attestation.New(attestation.Fields{
-		ResultID:     resultID,
+		ResultID:     joulebox.Sum(result),
 		UnitID:       p.UnitID,
 		ImageID:      p.Unit.ImageID,
 		GrantsID:     p.GrantsID,
