@@ -27,6 +27,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("STATE", filepath.Join(env.WorkDir, ".state", "joulebox"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+	env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, ".data"))
 	return nil
 }
 
@@ -42,6 +43,9 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"flips":      cmdFlips,
 	"equivocate": cmdEquivocate,
 	"interrupt":  cmdInterrupt,
+	"same-image": cmdSameImage,
+	"damage":     cmdDamage,
+	"empty":      cmdEmpty,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
