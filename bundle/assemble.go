@@ -39,7 +39,8 @@ type Known struct {
 
 // Parts takes a bundle apart again.
 func (b *Bundle) Parts() Parts {
-	return Parts{b.unit, b.receipt, b.statement, b.result, b.image, b.manifest, b.raw.journal, b.evidence}
+	return Parts{Unit: b.unit, Receipt: b.receipt, Statement: b.statement, Result: b.result, Image: b.image,
+		Manifest: b.manifest, Journal: b.raw.journal, Evidence: b.evidence}
 }
 
 // Assemble signs the receipt, the statement and its EAT with one key, and makes
