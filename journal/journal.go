@@ -46,6 +46,7 @@ func Read(container []byte) (*Journal, error) {
 		j.entries = append(j.entries, entry)
 		if len(j.entries) == 1 {
 			copy(j.Salt[:], entry[2:])
+			sum.last = j.Salt
 			continue
 		}
 		if err := j.add(&sum, entry); err != nil {

@@ -40,7 +40,7 @@ func NewWriter(w io.Writer, salt [SaltSize]byte, limit int64) (*Writer, error) {
 	if limit < 4*reserve {
 		return nil, fmt.Errorf("journal: got a limit of %d bytes, want at least %d", limit, 4*reserve)
 	}
-	j := &Writer{w: w, limit: limit, sum: checksum{n: 1}}
+	j := &Writer{w: w, limit: limit, sum: checksum{last: salt, n: 1}}
 	entry := append(appendHead(nil, majorBytes<<5, SaltSize), salt[:]...)
 	return j, j.write(AppendEntry(nil, entry))
 }
@@ -121,7 +121,8 @@ const checkSize = 8
 
 const checkTag = "joulebox.journal.check/1"
 
-// checksum runs over the entries: each is taken with the one before it.
+// checksum runs over the entries: each is taken with the one before it, the first
+// with the salt.
 type checksum struct {
 	last joulebox.ID
 	n    uint64 // of the last entry
