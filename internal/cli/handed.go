@@ -25,7 +25,7 @@ func (h *handed) close() {
 func (f *runFlags) handed(c *console, p *program) (h *handed, err error) {
 	h = &handed{BrokerConfig: host.BrokerConfig{
 		Stdin: c.in, Stdout: c.out, Stderr: c.err,
-		Log: c.err,
+		Log: c.err, Journal: f.journaling(),
 	}}
 	if f.stdin != "" {
 		if h.stdin, err = os.Open(f.stdin); err != nil {

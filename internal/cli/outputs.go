@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/supervisor"
 )
 
 // outputs are the files that a run was asked to leave. They are begun before the
@@ -36,14 +36,20 @@ func beside(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 }
 
-func (o *outputs) commit(b *bundle.Bundle) error {
+// commit writes the bundle, with the journal if there is one. A journal is for
+// this user alone (§8).
+func (o *outputs) commit(r *supervisor.Record) error {
 	if o.file == nil {
 		return nil
+	}
+	b, mode := r.Bundle, public
+	if r.Journal != nil {
+		b, mode = b.WithJournal(r.Journal), private
 	}
 	text := bundleText(b)
 	f := o.file
 	o.file = nil
-	return replace(f, o.path, func(w *os.File) error {
+	return replace(f, o.path, mode, func(w *os.File) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -62,12 +68,17 @@ func writeFile(path string, write func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	return replace(f, path, write)
+	return replace(f, path, public, write)
 }
 
-// replace fills f and gives it its name. Records are no secret: the file gets
-// the mode that any new file would.
-func replace(f *os.File, path string, write func(*os.File) error) (err error) {
+// Modes of new files. Records are no secret, and get what any new file would.
+const (
+	public  os.FileMode = 0o644
+	private os.FileMode = 0o600
+)
+
+// replace fills f and gives it its name.
+func replace(f *os.File, path string, mode os.FileMode, write func(*os.File) error) (err error) {
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name())
@@ -75,7 +86,7 @@ func replace(f *os.File, path string, write func(*os.File) error) (err error) {
 	}()
 	err = write(f)
 	if err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(mode)
 	}
 	if closing := f.Close(); err == nil {
 		err = closing

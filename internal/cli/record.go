@@ -28,6 +28,7 @@ type runRecord struct {
 	GrantsID      joulebox.ID      `json:"grants_id"`
 	ReceiptID     joulebox.ID      `json:"receipt_id"`
 	AttestationID joulebox.ID      `json:"attestation_id"`
+	JournalRoot   joulebox.ID      `json:"journal_root,omitzero"`
 	StdinID       joulebox.ID      `json:"stdin_b3"`
 	StdoutID      joulebox.ID      `json:"stdout_b3"`
 	StderrID      joulebox.ID      `json:"stderr_b3"`
@@ -65,7 +66,7 @@ func newRunRecord(b *bundle.Bundle) runRecord {
 	return runRecord{
 		Program: b.Unit().Entrypoint, Tier: f.Tier, Outcome: f.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Cause: r.Cause,
 		Energy: newEnergyRecord(k.Devices()), Usage: r.Usage,
-		UnitID: f.UnitID, ImageID: f.ImageID, GrantsID: f.GrantsID, ReceiptID: f.ReceiptID, AttestationID: b.Statement().ID(),
+		UnitID: f.UnitID, ImageID: f.ImageID, GrantsID: f.GrantsID, ReceiptID: f.ReceiptID, AttestationID: b.Statement().ID(), JournalRoot: f.JournalRoot,
 		StdinID: r.Stdin, StdoutID: r.Stdout, StderrID: r.Stderr,
 		Sequence: k.Sequence(), PublicKey: b.Seal().PublicKeyHex, StartedAt: timeText(f.StartedAtUS), FinishedAt: timeText(f.FinishedAtUS),
 	}
@@ -169,6 +170,9 @@ func (r runRecord) print(w io.Writer) {
 	}{{"unit", r.UnitID}, {"image", r.ImageID}, {"grants", r.GrantsID}, {"receipt", r.ReceiptID}, {"attestation", r.AttestationID},
 		{"stdin", r.StdinID}, {"stdout", r.StdoutID}, {"stderr", r.StderrID}} {
 		line(i.name, "%s", i.id)
+	}
+	if !r.JournalRoot.IsZero() {
+		line("journal", "%s", r.JournalRoot)
 	}
 	line("sequence", "%d", r.Sequence)
 	line("signed by", "%s", r.PublicKey)

@@ -30,6 +30,7 @@ type runFlags struct {
 	stdin     string
 	challenge string
 	bundle    string
+	journal   bool
 	json      string
 	quiet     bool
 }
@@ -81,6 +82,7 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	to.StringVar(&f.stdin, "stdin", "", "read standard input from `FILE`")
 	to.StringVar(&f.challenge, "challenge", "", "bind a relying party's freshness value `C` into the record: base64url, or hex: and hex digits, of 8 to 64 bytes")
 	to.StringVar(&f.bundle, "bundle", "", "write the bundle, which anyone can verify, to `FILE`")
+	to.BoolVar(&f.journal, "journal", false, "record all that comes into the run, so that joulebox replay can rerun it; kept in the store, and in the bundle with --bundle")
 	to.StringVar(&f.json, "json", "", "show the record as JSON on standard error, or in `FILE` with --json=FILE")
 	to.Lookup("json").NoOptDefVal = "-"
 	to.BoolVarP(&f.quiet, "quiet", "q", false, "no summary line")
@@ -202,7 +204,10 @@ func (c *console) finish(ctx context.Context, f runFlags, out *outputs, r *super
 	for _, d := range r.Denials {
 		rec.Denials = append(rec.Denials, denialRecord(d))
 	}
-	if err := out.commit(r.Bundle); err != nil {
+	if r.NoJournal != nil {
+		c.note("the run's journal isn't whole, so none is attested: %v", r.NoJournal)
+	}
+	if err := out.commit(r); err != nil {
 		return fail(exitDecline, fmt.Errorf("the unit ran and its record is kept, but: %w", err), "joulebox receipts show --bundle "+short(rec.AttestationID)+" prints it")
 	}
 	if f.json != "" {

@@ -46,6 +46,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"same-image": cmdSameImage,
 	"damage":     cmdDamage,
 	"empty":      cmdEmpty,
+	"journal":    cmdJournal,
+	"mode":       cmdMode,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
