@@ -38,6 +38,7 @@ var features = []feature{
 	{"root", regexp.MustCompile(`(?i)needs root|not root`), func() bool { return os.Geteuid() != 0 }},
 	{"landlock", regexp.MustCompile(`(?i)landlock`), func() bool { return !exists("/sys/kernel/security/landlock") && !landlockListed() }},
 	{"node and npm", regexp.MustCompile(`node|npm`), func() bool { return !onPath("node") || !onPath("npm") }},
+	{"a folder of modules to go through", regexp.MustCompile(`JOULEBOX_WASM_CORPUS`), func() bool { return os.Getenv("JOULEBOX_WASM_CORPUS") == "" }},
 	{"a store that outlives its process, which one in memory is not", regexp.MustCompile(`this store doesn't outlive a Close`), func() bool { return true }},
 	{"a long run (-short was asked for)", regexp.MustCompile(`-short`), func() bool { return slices.Contains(os.Args[1:], "-short") }},
 }
