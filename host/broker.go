@@ -64,6 +64,8 @@ type BrokerConfig struct {
 	Recorder Recorder
 	// Journal has the run recorded as a replay journal. It takes the Recorder's place.
 	Journal *JournalConfig
+
+	handed *handedOver // in a host process
 }
 
 // Mount shows a host directory to the unit under another path.
@@ -89,6 +91,9 @@ type Broker struct {
 	wasi     *wasi.Context
 
 	journaling *journaling // nil without a journal
+
+	report   report   // of the host process that the unit ran in, if it did
+	defaults defaults // what was left out of the config
 }
 
 // NewBroker makes the broker of one run. It opens the directories that the
@@ -104,8 +109,9 @@ func NewBroker(c BrokerConfig) (*Broker, error) {
 	if err := c.checkImage(); err != nil {
 		return nil, err
 	}
+	own := defaults{kv: c.KV == nil, clock: c.Clock == nil, random: c.Random == nil}
 	c = c.withDefaults()
-	b := &Broker{config: c, enforcer: e}
+	b := &Broker{config: c, enforcer: e, defaults: own}
 	if c.Journal != nil {
 		b.journaling = newJournaling(*c.Journal)
 		b.config.Recorder = b.journaling
@@ -123,6 +129,9 @@ func NewBroker(c BrokerConfig) (*Broker, error) {
 	}
 	return b, nil
 }
+
+// defaults are the parts that a host process has of its own just as well.
+type defaults struct{ kv, clock, random bool }
 
 func (c BrokerConfig) withDefaults() BrokerConfig {
 	if c.KV == nil {

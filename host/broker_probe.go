@@ -30,7 +30,8 @@ type probes struct {
 func (b *Broker) Probing() []string {
 	b.probes.mu.Lock()
 	defer b.probes.mu.Unlock()
-	return slices.Sorted(maps.Keys(b.probes.seen))
+	seen := slices.Sorted(maps.Keys(b.probes.seen))
+	return slices.Compact(slices.Sorted(slices.Values(append(seen, b.report.probing...))))
 }
 
 func (p *probes) add(kind string) {

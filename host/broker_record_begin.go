@@ -9,26 +9,31 @@ import (
 // record begins the job's journal, if it is to have one. The bounds are written
 // as the engine will apply them.
 func (j Job) record(id joulebox.ID, entry string, metered bool) (wasm.Watcher, error) {
-	rec := j.Broker.journaling
-	if rec == nil {
+	if j.Broker.journaling == nil {
 		return nil, nil
 	}
 	if !metered {
-		return nil, &RefusedError{Reason: "a journal needs a tier that counts instructions", Hint: "leave out --trusted, or --journal"}
+		return nil, errJournalTier
 	}
 	unitID, err := j.Unit.ID()
 	if err != nil {
 		return nil, err
 	}
+	return j.Broker.beginJournal(unitID, id, entry, j.Limits)
+}
+
+var errJournalTier = &RefusedError{Reason: "a journal needs a tier that counts instructions", Hint: "leave out --trusted, or --journal"}
+
+func (b *Broker) beginJournal(unitID, module joulebox.ID, entry string, l Limits) (wasm.Watcher, error) {
 	begin := journal.Begin{
-		Unit: unitID, Module: id, Entry: entry, Metering: wasm.Metering(), Args: j.Broker.config.Args,
+		Unit: unitID, Module: module, Entry: entry, Metering: wasm.Metering(), Args: b.config.Args,
 		Limits: journal.Limits{
-			Fuel: j.Limits.Units, Slice: wasm.DefaultSlice, Memory: j.Limits.Memory, Stack: wasm.DefaultStackWords,
-			Vector: uint64(uint32(j.Limits.Vector)),
+			Fuel: l.Units, Slice: wasm.DefaultSlice, Memory: l.Memory, Stack: wasm.DefaultStackWords,
+			Vector: uint64(uint32(l.Vector)),
 		},
 	}
-	if err := rec.begin(begin, j.Broker.config.Env); err != nil {
+	if err := b.journaling.begin(begin, b.config.Env); err != nil {
 		return nil, &RefusedError{Reason: "the journal can't begin", Err: err}
 	}
-	return rec, nil
+	return b.journaling, nil
 }

@@ -18,6 +18,7 @@ type input struct {
 	r      io.Reader
 	direct bool
 	hash   digest
+	given  uint64 // bytes that the unit has read
 
 	mu      sync.Mutex
 	started bool
@@ -46,6 +47,8 @@ func neverBlocks(r io.Reader) bool {
 	case *os.File:
 		info, err := r.Stat()
 		return err == nil && info.Mode().IsRegular()
+	case *handedInput:
+		return r.steady
 	}
 	return false
 }
@@ -62,6 +65,7 @@ func (in *input) Read(ctx context.Context, bufs [][]byte) (int, error) {
 		in.hash.write(b)
 		left -= len(b)
 	}
+	in.given += uint64(n)
 	if n > 0 {
 		err = nil // an error comes again with the next read
 	}

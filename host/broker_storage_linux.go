@@ -24,6 +24,7 @@ type storage struct {
 	bases  []grant.Base
 	hidden []string
 	dents  []byte
+	shared bool // the roots are others' to close
 }
 
 // root is a host directory that is shown at a guest path.
@@ -35,6 +36,9 @@ type root struct {
 
 // newStorage opens the roots that the grants need; none need none.
 func newStorage(b *Broker) (*storage, error) {
+	if h := b.config.handed; h != nil {
+		return h.storage.open(b), nil
+	}
 	s := &storage{b: b, bases: b.config.Grants.Bases()}
 	if len(s.bases) == 0 {
 		return s, nil
@@ -144,7 +148,7 @@ func (s *storage) addRoot(guest, host string) error {
 }
 
 func (s *storage) close() error {
-	if s == nil {
+	if s == nil || s.shared {
 		return nil
 	}
 	var errs []error

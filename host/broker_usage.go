@@ -25,12 +25,12 @@ type counters struct {
 
 // Usage is what was used until now.
 func (b *Broker) Usage() Usage {
-	c := &b.counts
+	c, r := &b.counts, b.report.usage
 	return Usage{
-		IOReads: c.reads.Load(), IOReadBytes: c.readBytes.Load(),
-		IOWrites: c.writes.Load(), IOWrittenBytes: c.writtenBytes.Load(),
-		IODenied: c.ioDenied.Load(), Connections: c.connections.Load(),
-		ConnectionsDenied: c.connectionsDenied.Load(), LogDropped: b.log.dropped.Load(),
+		IOReads: c.reads.Load() + r.IOReads, IOReadBytes: c.readBytes.Load() + r.IOReadBytes,
+		IOWrites: c.writes.Load() + r.IOWrites, IOWrittenBytes: c.writtenBytes.Load() + r.IOWrittenBytes,
+		IODenied: c.ioDenied.Load() + r.IODenied, Connections: c.connections.Load(),
+		ConnectionsDenied: c.connectionsDenied.Load(), LogDropped: b.log.dropped.Load() + r.LogDropped,
 	}
 }
 
@@ -61,5 +61,5 @@ func (b *Broker) deny(d grant.Decision) {
 func (b *Broker) Denials() []Denial {
 	b.probes.mu.Lock()
 	defer b.probes.mu.Unlock()
-	return append([]Denial(nil), b.probes.denials...)
+	return append(append([]Denial(nil), b.probes.denials...), b.report.denials...)
 }

@@ -27,14 +27,28 @@ type EngineConfig struct {
 // interface.
 func NewEngine(c EngineConfig) (*Engine, error) {
 	return wasm.NewEngine(wasm.Config{
-		HostFuncs: slices.Concat(wasi.HostFuncs(), hostcall.HostFuncs()),
+		HostFuncs: hostFuncs(),
 		CacheDir:  c.CacheDir,
 		InProcess: c.InProcess,
 		Compile:   c.Compile,
 	})
 }
 
-// RunCompilerIfAsked turns this process into the bounded child that compiles
-// modules, if it was started as one, and then doesn't return. It comes first in
-// main, and in TestMain of tests that compile.
-func RunCompilerIfAsked() { wasm.MaybeRunChild() }
+// hostFuncs are all that a unit can import.
+func hostFuncs() []wasm.HostFunc { return slices.Concat(wasi.HostFuncs(), hostcall.HostFuncs()) }
+
+// RunChildIfAsked turns this process into the bounded child that compiles modules,
+// or into the jailed one that runs a unit, if it was started as one, and then
+// doesn't return. It comes first in main, and in TestMain of tests that run units.
+func RunChildIfAsked() {
+	hostedHook = true
+	wasm.MaybeRunChild()
+	runHostedIfAsked()
+}
+
+// hostedHook says that this program calls RunChildIfAsked. Without it a
+// re-execution would start the program itself once more.
+var hostedHook bool
+
+// RunCompilerIfAsked is RunChildIfAsked by its first name.
+func RunCompilerIfAsked() { RunChildIfAsked() }

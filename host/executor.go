@@ -31,6 +31,7 @@ type Executor interface {
 // Job is one unit with all that is handed to it.
 type Job struct {
 	Unit    unit.Unit
+	UnitID  joulebox.ID            // of Unit; zero has it computed where it is needed
 	Image   []byte                 // a module, whose content address is Unit.ImageID; nil if Tree is set
 	Tree    *Tree                  // whose ID is Unit.ImageID, with the module that the entrypoint names
 	Devices []joulebox.DeviceClass // what the grants allow

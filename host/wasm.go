@@ -53,13 +53,9 @@ func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	if module.Info().UsesSIMD && !slices.Contains(job.Devices, joulebox.SIMD) {
+	if err := job.mayUse(module.Info().UsesSIMD); err != nil {
 		module.Close()
-		return nil, &RefusedError{
-			Reason: "the module uses vector instructions and device class Simd isn't granted",
-			Hint:   "grant it with --simd",
-			Err:    ErrDenied,
-		}
+		return nil, err
 	}
 	watch, err := job.record(id, entry, x.metered)
 	if err != nil {
@@ -69,6 +65,18 @@ func (x wasmExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	r := &wasmRun{job: job, watch: watch, entry: entry, module: module, begun: time.Now(), done: make(chan struct{})}
 	go r.run(ctx)
 	return r, nil
+}
+
+// mayUse refuses a module whose instructions need a class that isn't granted.
+func (j Job) mayUse(simd bool) error {
+	if !simd || slices.Contains(j.Devices, joulebox.SIMD) {
+		return nil
+	}
+	return &RefusedError{
+		Reason: "the module uses vector instructions and device class Simd isn't granted",
+		Hint:   "grant it with --simd",
+		Err:    ErrDenied,
+	}
 }
 
 type wasmRun struct {

@@ -120,6 +120,7 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 	f.from = s.config.Now()
 	run, err := p.executor.Start(ctx, host.Job{
 		Unit:    p.Unit,
+		UnitID:  p.UnitID,
 		Image:   p.image,
 		Tree:    p.tree,
 		Devices: p.Grants.Compute.Devices,

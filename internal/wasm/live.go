@@ -8,6 +8,12 @@ type Live struct {
 	units, peak atomic.Uint64
 }
 
+// Reset makes it ready for another run.
+func (l *Live) Reset() {
+	l.units.Store(0)
+	l.peak.Store(0)
+}
+
 // Units is how many units were used so far, host calls included.
 func (l *Live) Units() uint64 { return l.units.Load() }
 

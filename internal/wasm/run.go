@@ -74,14 +74,14 @@ func (r *run) memory() []byte { return r.mem.buf }
 // tick is called by the guest when its counter is below zero.
 func (r *run) tick(remaining int64) int64 {
 	r.tank.fuel.Set(uint64(remaining)) // the code counts in a register
+	if r.live != nil { // before the refill, of which nothing is used yet
+		r.live.units.Store(r.tank.used())
+		r.live.peak.Store(r.mem.peak)
+	}
 	r.look()
 	refilled, ok := r.tank.refill(remaining)
 	if !ok {
 		r.stop(stop{cause: OutOfFuel})
-	}
-	if r.live != nil {
-		r.live.units.Store(r.tank.used())
-		r.live.peak.Store(r.mem.peak)
 	}
 	return refilled
 }

@@ -1,0 +1,135 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a host process as its supervisor has it.
+type process struct {
+	spawned
+	channel *channel
+	page    *mapping
+	key     processKey // what it serves; it serves nothing else
+	runs    uint64
+	clock   clockID
+
+	established []mechanism
+	oomKills    uint64 // of the whole machine, when the process was started
+
+	mu   sync.Mutex
+	gone bool // it was waited for
+}
+
+// clockID is a clock that the kernel keeps of another process.
+type clockID int32
+
+// cpuClock is the clock of a process's CPU time, of all its threads.
+func cpuClock(pid int) clockID {
+	const sched = 2
+	return clockID(^pid<<3 | sched)
+}
+
+func (c clockID) read() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(c), &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// startProcess starts a host process that serves nothing yet.
+func startProcess() (*process, error) {
+	m, err := newMapping()
+	if err != nil {
+		return nil, fmt.Errorf("host process: %w", err)
+	}
+	s, err := spawn()
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return &process{spawned: s, page: m, clock: cpuClock(s.process.Pid), channel: newChannel(s.socket, maxFrame, false),
+		oomKills: oomKills()}, nil
+}
+
+// kill ends the process now. What it was doing is lost.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		_ = p.process.Kill() // it may have died by itself
+	}
+}
+
+// signal tells the process to look at the shared page.
+func (p *process) signal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		_ = p.process.Signal(syscall.SIGTERM)
+	}
+}
+
+// wait waits for the end of a process that was killed or has died, and frees what
+// the supervisor has of it. It says how it ended, and with which last words.
+func (p *process) wait() (*os.ProcessState, string) {
+	state, err := p.process.Wait()
+	p.mu.Lock()
+	p.gone = true
+	p.mu.Unlock()
+	words := p.lastWords()
+	unix.Close(p.socket)
+	unix.Close(p.stderr)
+	p.page.close()
+	if err != nil {
+		state = nil
+	}
+	return state, words
+}
+
+// outOfMemory reports that the kernel has ended some process for want of memory
+// since this one was started, which is the first that it would choose.
+func (p *process) outOfMemory() bool { return oomKills() > p.oomKills }
+
+// oomKills is the kernel's count, or zero where it has none.
+func oomKills() uint64 {
+	text, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), "\noom_kill ")
+	count, _, _ := strings.Cut(after, "\n")
+	n, _ := strconv.ParseUint(count, 10, 64)
+	return n
+}
+
+// lastWords is the beginning of what a process that crashed said.
+func (p *process) lastWords() string {
+	buf := make([]byte, 4096)
+	n, err := transfer(func() (int, error) { return unix.Read(p.stderr, buf) })
+	if err != nil {
+		return ""
+	}
+	return string(buf[:n])
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// spokeOf finds in last words what the Go runtime says when it gets no more
+// memory.
+func spokeOfMemory(words string) bool {
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "failed to create new OS thread"},
+		func(text string) bool { return strings.Contains(words, text) })
+}
