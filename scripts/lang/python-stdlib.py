@@ -42,6 +42,7 @@ class Absent:
             raise ModuleNotFoundError("No module named %r" % name, name=name)
 
 sys.meta_path.insert(0, Absent)
+sys.modules["encodings"].__path__.append("/unit/.lang/lib/python311.zip/encodings")
 '''
 UNCHECKED = (0b01).to_bytes(4, "little")  # a hash-based pyc that is taken as it is (PEP 552)
 
@@ -54,13 +55,13 @@ def modules(lib):
                 yield os.path.relpath(os.path.join(folder, name), lib)
 
 
-def core():
-    """The files of the core modules and of all that they import."""
-    for name in CORE.split():
-        __import__(name)
-    for name in sys.modules:
-        path = name.replace(".", "/")
-        yield from (path + ".py", path + "/__init__.py")
+def is_core(name):
+    """Whether a file is of a core module or of what one imports. A package is in one
+    zip as a whole, but for encodings: sitecustomize says where the rest of them is."""
+    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if not module.startswith("encodings."):
+        module = module.partition(".")[0]
+    return module in sys.modules
 
 
 def compiled(source, name, archive):
@@ -81,10 +82,11 @@ def read(lib, name):
 
 
 def main(lib, folder):
-    first = set(core())
+    for name in CORE.split():
+        __import__(name)
     everything = list(modules(lib))
-    pack(folder, "core.zip", [("sitecustomize.py", SITECUSTOMIZE)] + [read(lib, n) for n in everything if n in first])
-    pack(folder, "python311.zip", [read(lib, n) for n in everything if n not in first])
+    pack(folder, "core.zip", [("sitecustomize.py", SITECUSTOMIZE)] + [read(lib, n) for n in everything if is_core(n)])
+    pack(folder, "python311.zip", [read(lib, n) for n in everything if not is_core(n)])
 
 
 main(*sys.argv[1:])
