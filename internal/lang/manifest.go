@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/jcs"
@@ -133,10 +134,21 @@ func (m Manifest) file(p string) (File, bool) {
 // validPath takes slash-separated relative paths in canonical form.
 func validPath(p string) bool { return fs.ValidPath(p) && p != "." && !strings.ContainsRune(p, 0) }
 
+// form is a regular expression that is compiled when it is first asked: compiling
+// it at the start would hold up every run of every program.
+type form func() *regexp.Regexp
+
+func newForm(expr string) form {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// MatchString reports whether s has the form.
+func (f form) MatchString(s string) bool { return f().MatchString(s) }
+
 var (
-	extensionForm   = regexp.MustCompile(`^\.[A-Za-z0-9_+-]{1,16}$`)
-	interpreterForm = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,32}$`)
-	nameForm        = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,31}$`)
+	extensionForm   = newForm(`^\.[A-Za-z0-9_+-]{1,16}$`)
+	interpreterForm = newForm(`^[A-Za-z0-9._+-]{1,32}$`)
+	nameForm        = newForm(`^[a-z][a-z0-9._-]{0,31}$`)
 )
 
 func (s Start) validate() error {
