@@ -39,12 +39,25 @@ func (c *Chain) Append(entry []byte) error {
 	if err := checkEntry(n, entry); err != nil {
 		return fmt.Errorf("journal: entry %d: %w", n, err)
 	}
-	h := joulebox.NewHasher()
-	h.Write(binary.BigEndian.AppendUint64([]byte(chainTag), n))
-	h.Write(c.head[:])
-	h.Write(entry)
-	c.head, c.length = h.ID(), n
+	c.head, c.length = link(chainTag, n, c.head, entry), n
 	return nil
+}
+
+// shortEntry is what is hashed in one piece: most entries, which a streaming
+// hasher takes twice as long for.
+const shortEntry = 896
+
+// link is BLAKE3(tag ‖ u64be(n) ‖ last ‖ entry).
+func link(tag string, n uint64, last joulebox.ID, entry []byte) joulebox.ID {
+	var space [1024]byte
+	head := append(binary.BigEndian.AppendUint64(append(space[:0], tag...), n), last[:]...)
+	if len(entry) <= shortEntry {
+		return joulebox.Sum(append(head, entry...))
+	}
+	h := joulebox.NewHasher()
+	h.Write(head)
+	h.Write(entry)
+	return h.ID()
 }
 
 // Root is the head after the entries so far; of none, the zero id.

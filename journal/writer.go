@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -131,11 +130,7 @@ type checksum struct {
 // next is the check of the entry with this body.
 func (s *checksum) next(body []byte) (check [checkSize]byte) {
 	s.n++
-	h := joulebox.NewHasher()
-	h.Write(binary.BigEndian.AppendUint64([]byte(checkTag), s.n))
-	h.Write(s.last[:])
-	h.Write(body)
-	s.last = h.ID()
+	s.last = link(checkTag, s.n, s.last, body)
 	copy(check[:], s.last[:])
 	return check
 }

@@ -19,7 +19,6 @@ type recording struct {
 	container bytes.Buffer
 	whole     *journal.Journal // nil if it isn't
 	err       error            // why it isn't
-	id        joulebox.ID      // of the object
 }
 
 // record has the run recorded under a salt of its own.
@@ -55,21 +54,11 @@ func (r *recording) root() joulebox.ID {
 }
 
 // keepJournal puts a whole journal, which only this user can read (§8).
-func (s *Supervisor) keepJournal(ctx context.Context, r *recording) (err error) {
+func (s *Supervisor) keepJournal(ctx context.Context, r *recording) (id joulebox.ID, err error) {
 	if r.whole != nil {
-		r.id, err = s.config.Objects.Put(ctx, r.container.Bytes())
+		id, err = s.config.Objects.Put(ctx, r.container.Bytes())
 	}
-	return err
-}
-
-// keys are the ids that a record is found by. The journal's object is the last of
-// them, so that it can be found by the record.
-func (r *recording) keys(b *bundle.Bundle) []joulebox.ID {
-	keys := []joulebox.ID{b.Statement().ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID}
-	if r.whole != nil {
-		keys = append(keys, r.id)
-	}
-	return keys
+	return id, err
 }
 
 // Journal finds the journal of a record in a store: the one in the bundle, or the

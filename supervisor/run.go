@@ -56,11 +56,13 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	}
 	j.finish()
 	f.journal = j.root()
+	kept := async(func() (joulebox.ID, error) { return s.keepJournal(keep, j) })
 	b, err := s.seal(p, f, n)
-	if err != nil {
+	id, keptErr := kept()
+	if err = errors.Join(err, keptErr); err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
 	}
-	if err := s.append(keep, b, j); err != nil {
+	if err := s.append(keep, b, id); err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be kept: %w", err)
 	}
 	r := &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped, NoJournal: j.err}
@@ -99,11 +101,14 @@ func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle, j *recording) error {
-	if err := s.keepJournal(ctx, j); err != nil {
-		return err
+// append adds the record. The object of its journal, if it has one, is the last of
+// the ids that it is found by, so that the journal is found by the record.
+func (s *Supervisor) append(ctx context.Context, b *bundle.Bundle, journal joulebox.ID) error {
+	keys := []joulebox.ID{b.Statement().ID(), b.Receipt().ID(), b.UnitID(), b.Unit().ImageID}
+	if !journal.IsZero() {
+		keys = append(keys, journal)
 	}
-	_, err := s.config.Log.Append(ctx, b.Marshal(), j.keys(b)...)
+	_, err := s.config.Log.Append(ctx, b.Marshal(), keys...)
 	return err
 }
 
@@ -158,8 +163,8 @@ func (s *Supervisor) broker(p *Plan, handed host.BrokerConfig) (*host.Broker, er
 func (p *Plan) settle(f *finished, spans []meter.Span, broker *host.Broker) (err error) {
 	if breach, found := p.tampering(broker.Grants()); found {
 		f.exit = host.Exit{Outcome: joulebox.Terminated(breach), Counts: f.exit.Counts}
-		p.tampered = true
 	}
+	p.tampered = f.exit.Outcome.Breach().Tampering()
 	if f.energy, err = read(spans); err != nil {
 		return err
 	}
