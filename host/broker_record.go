@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 
 // JournalConfig says how a run is recorded (§8).
 type JournalConfig struct {
-	// W takes the journal as it comes, entry by entry: a buffer, a file, or a
-	// descriptor that leads to another process.
+	// W takes the journal as it comes, in pieces: a buffer, a file, or a descriptor
+	// that leads to another process.
 	W io.Writer
 	// Salt is random, and the run's own.
 	Salt [journal.SaltSize]byte
@@ -38,6 +39,7 @@ const DefaultEvery = 1 << 26
 type journaling struct {
 	config JournalConfig
 	w      *journal.Writer // nil before the run begins
+	ahead  *bufio.Writer   // what w writes to
 	pace   pace
 
 	hidden []hidden // the secrets' values
@@ -45,6 +47,10 @@ type journaling struct {
 	err    error
 	entry  journal.Call // reused
 }
+
+// recordAhead is how much of a journal is written at once. What a run that is
+// killed leaves behind isn't whole anyway.
+const recordAhead = 32 << 10
 
 // hidden is a secret value, and where its variable is in the environment.
 type hidden struct {
@@ -65,7 +71,8 @@ func (j *journaling) begin(b journal.Begin, env []string) error {
 	if err := j.variables(&b, env); err != nil {
 		return err
 	}
-	w, err := journal.NewWriter(j.config.W, j.config.Salt, j.config.Limit)
+	j.ahead = bufio.NewWriterSize(j.config.W, recordAhead)
+	w, err := journal.NewWriter(j.ahead, j.config.Salt, j.config.Limit)
 	if err != nil {
 		return err
 	}
@@ -173,5 +180,7 @@ func (j *journaling) Ended(c *wasm.Call, e wasm.Exit) {
 	if j.cut {
 		end.State.Hash = joulebox.ID{}
 	}
-	j.err = j.w.Add(end)
+	if j.err = j.w.Add(end); j.err == nil {
+		j.err = j.ahead.Flush()
+	}
 }
