@@ -13,6 +13,7 @@ import (
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/bundle"
 	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/lang"
 	"github.com/joulebox/joulebox/store"
 	"github.com/joulebox/joulebox/supervisor"
 )
@@ -33,8 +34,8 @@ type Config struct {
 	// Trusted are the keys that verify_eat and verify_bundle go by where a call
 	// names none; the supervisor's own is always among them.
 	Trusted []bundle.Key
-	// Languages runs source code; nil where this host has no language.
-	Languages Languages
+	// Languages are what run_code runs source code with; nil is none.
+	Languages *lang.Store
 	// MultiTenant and Ceilings are the supervisor's, for explain_grants.
 	MultiTenant bool
 	Ceilings    grant.Ceilings

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/internal/lang"
 	"github.com/joulebox/joulebox/internal/mcp"
 )
 
@@ -333,6 +334,33 @@ func TestRunCodeSaysWhatIsMissing(t *testing.T) {
 	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "python", "source": "print(1)"}), "python", "joulebox lang")
 	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "cobol", "source": ""}), "cobol", "python")
 	mustRefuse(t, call(t, s, "run_code", map[string]any{}), "language", "source")
+}
+
+// A program that shows its file stands for an interpreter: what it shows is the
+// source, which is part of the image that the record covers.
+func TestRunCode(t *testing.T) {
+	store := lang.Open(t.TempDir())
+	source, err := lang.FileSource("../../examples/cat/cat.wasm", nil, []string{".py"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	if _, err := store.Add(t.Context(), "python", source); err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, func(c *mcp.Config) { c.Languages = store })
+	s := h.client(t, "stdio", nil)
+	a := call(t, s, "run_code", map[string]any{"language": "python", "source": "print('ein Würfel 🎲')\n"})
+	if a.S["outcome"] != "Completed" || a.S["tier"] != "S2" || a.S["stdout"].(map[string]any)["data"] != "print('ein Würfel 🎲')\n" {
+		t.Errorf("got %v", a.S)
+	}
+	b := call(t, s, "run_code", map[string]any{"language": "python", "source": "print('another')\n"})
+	if a.S["image_id"] == b.S["image_id"] {
+		t.Error("two sources are one image")
+	}
+	checkBundle(t, h, s, a)
+	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "shell", "source": "echo 1"}), "shell", "joulebox lang add")
+	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "python", "source": "x", "storage_read": []string{"/etc/**"}}), "storage_read[0]")
 }
 
 func TestModuleByPath(t *testing.T) {
