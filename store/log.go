@@ -48,7 +48,7 @@ type logConfig struct {
 	batchBytes   int64 // how much is written at once
 }
 
-var defaultLog = logConfig{segmentBytes: 8 << 20, doubtBytes: 64 << 10, batchBytes: 16 << 20}
+var defaultLog = logConfig{segmentBytes: 8 << 20, doubtBytes: 0, batchBytes: 16 << 20}
 
 // openWait bounds the wait for the lock while a log is opened.
 const openWait = 10 * time.Second
