@@ -200,6 +200,7 @@ func TestSecretsStayOut(t *testing.T) {
 
 // TestACancelledRunReplays to the unit at which it was cancelled.
 func TestACancelledRunReplays(t *testing.T) {
+	actingRun(t, t.Context(), nil) // has the module compiled
 	for _, after := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		defer cancel()
