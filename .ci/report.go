@@ -38,6 +38,9 @@ var features = []feature{
 	{"root", regexp.MustCompile(`(?i)needs root|not root`), func() bool { return os.Geteuid() != 0 }},
 	{"landlock", regexp.MustCompile(`(?i)landlock`), func() bool { return !exists("/sys/kernel/security/landlock") && !landlockListed() }},
 	{"node and npm", regexp.MustCompile(`node|npm`), func() bool { return !onPath("node") || !onPath("npm") }},
+	{"an interpreter that joulebox lang keeps", regexp.MustCompile(`JOULEBOX_LANG_DIR`), func() bool { return !languageKept("python") || !languageKept("javascript") }},
+	{"a C compiler for WASI", regexp.MustCompile(`no C compiler for WASI`), func() bool { return !onPath("clang") || !exists("/usr/lib/wasm32-wasi/libc.a") }},
+	{"a Rust compiler for WASI", regexp.MustCompile(`no Rust compiler for WASI`), func() bool { return !rustForWASI() }},
 	{"a folder of modules to go through", regexp.MustCompile(`JOULEBOX_WASM_CORPUS`), func() bool { return os.Getenv("JOULEBOX_WASM_CORPUS") == "" }},
 	{"a store that outlives its process, which one in memory is not", regexp.MustCompile(`this store doesn't outlive a Close`), func() bool { return true }},
 	{"a long run (-short was asked for)", regexp.MustCompile(`-short`), func() bool { return slices.Contains(os.Args[1:], "-short") }},
@@ -45,6 +48,31 @@ var features = []feature{
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 func onPath(name string) bool { _, err := exec.LookPath(name); return err == nil }
+
+// languageKept looks where the tests look.
+func languageKept(name string) bool {
+	dir := os.Getenv("JOULEBOX_LANG_DIR")
+	if dir == "" {
+		data := os.Getenv("XDG_DATA_HOME")
+		if data == "" {
+			data = os.Getenv("HOME") + "/.local/share"
+		}
+		dir = data + "/joulebox/lang"
+	}
+	return exists(dir + "/names/" + name + ".json")
+}
+
+func rustForWASI() bool {
+	for _, rustc := range []string{"rustc", "/usr/bin/rustc"} {
+		for _, target := range []string{"wasm32-wasip1", "wasm32-wasi"} {
+			dir, err := exec.Command(rustc, "--print", "target-libdir", "--target", target).Output()
+			if err == nil && exists(string(bytes.TrimSpace(dir))) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func landlockListed() bool {
 	b, err := os.ReadFile("/sys/kernel/security/lsm")

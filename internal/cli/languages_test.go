@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,14 +12,15 @@ import (
 )
 
 // TestLanguages runs scripts on the real interpreters that are kept on this
-// machine: in $JOULEBOX_LANG_DIR, else where joulebox lang add keeps them.
+// machine, in $JOULEBOX_LANG_DIR or else where joulebox lang add keeps them; and
+// the examples of other languages, built by what compilers there are.
 func TestLanguages(t *testing.T) {
 	kept, cache := languageDir(t), t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/languages",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                commands,
+		Cmds:                withBuild(),
 		Setup: func(env *testscript.Env) error {
 			if err := setup(env); err != nil {
 				return err
@@ -31,6 +33,9 @@ func TestLanguages(t *testing.T) {
 			return os.Symlink(kept, filepath.Join(data, "lang"))
 		},
 		Condition: func(name string) (bool, error) {
+			if build, ok := toolchains[name]; ok {
+				return build("") != nil, nil
+			}
 			_, err := os.Stat(filepath.Join(kept, "names", name+".json"))
 			if errors.Is(err, fs.ErrNotExist) {
 				return false, nil
@@ -38,6 +43,12 @@ func TestLanguages(t *testing.T) {
 			return err == nil, err
 		},
 	})
+}
+
+func withBuild() map[string]func(*testscript.TestScript, bool, []string) {
+	all := maps.Clone(commands)
+	all["build"] = cmdBuild
+	return all
 }
 
 func languageDir(t *testing.T) string {
