@@ -23,6 +23,7 @@ type bench struct {
 var benches = []bench{
 	{"attested", attested},
 	{"journal", journal},
+	{"mcp", agent},
 	{"metering", metering},
 	{"oneshot", oneshot},
 }
@@ -30,7 +31,7 @@ var benches = []bench{
 func main() {
 	host.RunCompilerIfAsked()
 	n := flag.Int("n", 15, "pairs for each comparison")
-	only := flag.String("only", "", "the comparisons to make, separated by commas: attested, journal, metering, oneshot")
+	only := flag.String("only", "", "the comparisons to make, separated by commas: attested, journal, mcp, metering, oneshot")
 	flag.Parse()
 	fmt.Printf("%s/%s, %d CPUs, %s, %d pairs each, medians; ratio is the median of the pairs' ratios\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), *n)
