@@ -23,14 +23,14 @@ func (s *Store) Add(ctx context.Context, name string, from Source) (l *Language,
 	if !nameForm.MatchString(name) {
 		return nil, fmt.Errorf("name: got %q, want lower-case letters, digits, dots, dashes and underscores, a letter first", name)
 	}
-	if err := s.conflict(name, from.Recipe.Start); err != nil {
-		return nil, err
-	}
 	lock, err := s.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := s.conflict(name, from.Recipe.Start); err != nil {
+		return nil, err
+	}
 	m := Manifest{Schema: ManifestSchema, Start: from.Recipe.Start}
 	if m.Files, err = s.keepFiles(from); err != nil {
 		return nil, err

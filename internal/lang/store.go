@@ -83,10 +83,13 @@ func (s *Store) List() (all []*Language, err error) {
 			continue // left over from an addition that didn't end
 		}
 		l, err := s.Get(name)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrUnknown): // removed since
+		case err != nil:
 			return nil, err
+		default:
+			all = append(all, l)
 		}
-		all = append(all, l)
 	}
 	return all, nil
 }
