@@ -118,7 +118,7 @@ func runOnce(t testing.TB, b []byte, way int, budget, slice int64, arg uint64) r
 	m := newMachine(t)
 	m.budget(budget)
 	m.slice = slice
-	in, err := m.start(prepare(t, way)(b), "")
+	in, err := m.start(rewriting(t, way)(b), "")
 	if err != nil {
 		t.Fatal(err)
 	}

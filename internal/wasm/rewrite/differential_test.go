@@ -66,7 +66,7 @@ func (x *trial) run(way int) (log []result, end string) {
 	m.slice, m.cap = 10_000, 64
 	m.budget(fuzzBudget)
 	m.linkAll(x.info)
-	in, err := m.start(prepare(x.t, way)(x.b), "")
+	in, err := m.start(rewriting(x.t, way)(x.b), "")
 	if err != nil {
 		if k := trapKind(err); ownEnd(k) {
 			return nil, k

@@ -72,3 +72,23 @@ func (e *enc) section(id byte, content []byte) {
 	e.u32(uint32(len(content)))
 	e.bytes(content)
 }
+
+// localGroups writes declarations, equal neighbours together.
+func (e *enc) localGroups(lists ...[]ValType) {
+	var groups enc
+	n := uint32(0)
+	var all []ValType
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	for k := 0; k < len(all); n++ {
+		first := k
+		for k < len(all) && all[k] == all[first] {
+			k++
+		}
+		groups.u32(uint32(k - first))
+		groups.raw(byte(all[first]))
+	}
+	e.u32(n)
+	e.bytes(groups.b)
+}

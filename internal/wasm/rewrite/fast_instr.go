@@ -197,3 +197,29 @@ func (w *fast) bulk(in *instr) {
 	}
 	e.op1(opLocalGet, n)
 }
+
+// growHook asks the host, if the module's own maximum admits n more; it leaves
+// an if open for what an admitted growth costs.
+func (o *output) growHook(e *enc, in *instr, n uint32) {
+	if in.op == opMemoryGrow {
+		e.i32Const(int32(o.m.mems[0].max))
+		e.op(opMemorySize)
+		e.raw(0)
+	} else {
+		e.i32Const(int32(o.m.tables[in.a].max))
+		e.op1(opTableSize, in.a)
+	}
+	e.op(opI32Sub)
+	e.op1(opLocalGet, n)
+	e.op(opI32GeU)
+	e.block(opIf, rawEmpty)
+	if in.op == opTableGrow {
+		e.i32Const(int32(in.a))
+	}
+	e.op1(opLocalGet, n)
+	if in.op == opMemoryGrow {
+		e.op1(opCall, o.hook(hookGrow))
+		return
+	}
+	e.op1(opCall, o.hook(hookTableGrow))
+}

@@ -23,7 +23,7 @@ func launch(t testing.TB, name string, way int) *instance {
 	t.Helper()
 	m := newMachine(t)
 	m.exitingHost()
-	in, err := m.start(prepare(t, way)(guest(t, name)), "")
+	in, err := m.start(rewriting(t, way)(guest(t, name)), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,31 @@ const Version = 2
 type Options struct {
 	Limits     *Limits // nil: DefaultLimits
 	SIMDWeight int64   // units of a vector instruction; 0: 1
-
-	reference bool // the plain way, for tests
 }
 
 // Meter scans a module and returns it metered; see the package's comment for
 // what that means.
 func Meter(b []byte, opt Options) ([]byte, *Info, error) {
+	m, g, info, err := prepare(b, &opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := newOutput(m)
+	out.fast(g, opt.SIMDWeight)
+	if n := len(out.refs); n > m.lim.Globals {
+		return nil, nil, &Error{Msg: fmt.Sprintf("ref.func names %d functions, want at most %d", n, m.lim.Globals)}
+	}
+	info.References += uint64(len(out.refs))
+	return out.bytes(), info, nil
+}
+
+// prepare fills the options in, scans the module and draws its call graph.
+func prepare(b []byte, opt *Options) (*module, *graph, *Info, error) {
 	lim := DefaultLimits()
 	if opt.Limits != nil {
 		lim = *opt.Limits
 	}
-	if opt.SIMDWeight <= 0 {
-		opt.SIMDWeight = 1
-	}
+	opt.SIMDWeight = max(opt.SIMDWeight, 1)
 	var g *graph
 	m, err := decodeModule(b, lim, false, func(m *module, f uint32, c *code) {
 		if g == nil {
@@ -32,28 +43,18 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 		g.add(f, c)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if g == nil {
+	if g == nil { // it has no function of its own
 		g = newGraph(m, opt.SIMDWeight)
 	}
 	g.finish()
 	info := m.info()
-	if info.StaticStackWords = g.chainWords(); info.StaticStackWords > uint64(lim.ChainWords) {
-		return nil, nil, &Error{Msg: "calls nest deeper than the limit without any recursion"}
+	info.StaticStackWords = g.chainWords()
+	if info.StaticStackWords > uint64(lim.ChainWords) {
+		return nil, nil, nil, &Error{Msg: fmt.Sprintf("calls nest %d words deep without any recursion, want at most %d", info.StaticStackWords, lim.ChainWords)}
 	}
-	out := newOutput(m)
-	if opt.reference {
-		r := &reference{o: out, g: g, opt: &opt}
-		m.eachBody(r.body)
-	} else {
-		out.fast(g, opt.SIMDWeight)
-	}
-	if n := len(out.refs); n > lim.Globals {
-		return nil, nil, &Error{Msg: fmt.Sprintf("ref.func names %d functions, want at most %d", n, lim.Globals)}
-	}
-	info.References += uint64(len(out.refs))
-	return out.bytes(), info, nil
+	return m, g, info, nil
 }
 
 // fast writes all functions the fast way.

@@ -24,7 +24,7 @@ const (
 
 var wayNames = [waysToRun]string{"plain", "reference", "metered"}
 
-func prepare(t testing.TB, way int) func([]byte) []byte {
+func rewriting(t testing.TB, way int) func([]byte) []byte {
 	if way == plain {
 		return func(b []byte) []byte { return b }
 	}
@@ -43,7 +43,7 @@ func runScripts(t *testing.T, files []string) counts {
 		}
 		var logs [waysToRun][]result
 		for way, name := range wayNames {
-			t.Run(filepath.Base(f)+"/"+name, func(t *testing.T) { logs[way] = runScript(t, s, prepare(t, way), total) })
+			t.Run(filepath.Base(f)+"/"+name, func(t *testing.T) { logs[way] = runScript(t, s, rewriting(t, way), total) })
 		}
 		compareLogs(t, f, logs[byReference], logs[metered])
 	}

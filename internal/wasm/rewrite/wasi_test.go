@@ -40,7 +40,7 @@ func runWASI(t *testing.T, b []byte, way int) (e ending) {
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithArgs("program", "first", "2").WithEnv("KEY", "value").
 		WithStdin(strings.NewReader("alpha\nbeta\n12\n")).WithStdout(&out).WithStderr(&errs).
 		WithFSConfig(wazero.NewFSConfig().WithDirMount(t.TempDir(), "/"))
-	mod, err := m.rt.InstantiateWithConfig(ctx, prepare(t, way)(b), c)
+	mod, err := m.rt.InstantiateWithConfig(ctx, rewriting(t, way)(b), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ package rewrite
 // every charge is checked, and every NaN is made canonical where it arises. It
 // is slow, and the measure that the fast way is held against.
 type reference struct {
-	o     *output
-	g     *graph
-	opt   *Options
-	c     *code
-	e     enc
-	temp  map[ValType]uint32
-	depth uint32 // open blocks, the one around the body counted
+	o      *output
+	g      *graph
+	weight int64
+	c      *code
+	e      enc
+	temp   map[ValType]uint32
+	depth  uint32 // open blocks, the one around the body counted
 }
 
 // body rewrites the body that c has just validated.
@@ -54,26 +54,6 @@ func (r *reference) locals() {
 	r.e.localGroups(own, types)
 }
 
-// localGroups writes declarations, equal neighbours together.
-func (e *enc) localGroups(lists ...[]ValType) {
-	var groups enc
-	n := uint32(0)
-	var all []ValType
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	for k := 0; k < len(all); n++ {
-		first := k
-		for k < len(all) && all[k] == all[first] {
-			k++
-		}
-		groups.u32(uint32(k - first))
-		groups.raw(byte(all[first]))
-	}
-	e.u32(n)
-	e.bytes(groups.b)
-}
-
 // draw takes words from the stack allowance, or gives them back.
 func (r *reference) draw(words int64) {
 	e := &r.e
@@ -107,7 +87,7 @@ func (r *reference) chargeFrom(k int) {
 	var units, vectors int64
 	for ; k < len(r.c.ins); k++ {
 		op := r.c.ins[k].op
-		units += op.cost(r.opt.SIMDWeight)
+		units += op.cost(r.weight)
 		if op.isVector() {
 			vectors++
 		}
@@ -187,28 +167,14 @@ func (r *reference) bulk(in *instr) {
 	e.op1(opLocalGet, n)
 }
 
-// growHook asks the host, if the module's own maximum admits n more; it leaves
-// an if open for what an admitted growth costs.
-func (o *output) growHook(e *enc, in *instr, n uint32) {
-	if in.op == opMemoryGrow {
-		e.i32Const(int32(o.m.mems[0].max))
-		e.op(opMemorySize)
-		e.raw(0)
-	} else {
-		e.i32Const(int32(o.m.tables[in.a].max))
-		e.op1(opTableSize, in.a)
+// meterPlainly is Meter in the plain way.
+func meterPlainly(b []byte, opt Options) ([]byte, error) {
+	m, g, _, err := prepare(b, &opt)
+	if err != nil {
+		return nil, err
 	}
-	e.op(opI32Sub)
-	e.op1(opLocalGet, n)
-	e.op(opI32GeU)
-	e.block(opIf, rawEmpty)
-	if in.op == opTableGrow {
-		e.i32Const(int32(in.a))
-	}
-	e.op1(opLocalGet, n)
-	if in.op == opMemoryGrow {
-		e.op1(opCall, o.hook(hookGrow))
-		return
-	}
-	e.op1(opCall, o.hook(hookTableGrow))
+	out := newOutput(m)
+	r := &reference{o: out, g: g, weight: opt.SIMDWeight}
+	m.eachBody(r.body)
+	return out.bytes(), nil
 }
