@@ -124,10 +124,12 @@ type front struct {
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answers{w: w, control: http.NewResponseController(w)}
-	switch r.Method {
-	case http.MethodPost:
+	switch {
+	case r.Method == http.MethodPost:
 		f.post(out, r)
-	case http.MethodDelete:
+	case r.Header.Get(versionHeader) >= statelessFrom:
+		f.stateless.ServeHTTP(out, r)
+	case r.Method == http.MethodDelete:
 		// Closing a session waits for its calls, so what they run ends first.
 		f.server.sessions.endNamed(r.Header.Get(sessionHeader), tenantIn(r))
 		f.stateful.ServeHTTP(out, r)

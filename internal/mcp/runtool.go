@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -158,7 +159,9 @@ const progressEvery = time.Second
 func (s *Server) progress(ctx context.Context, c *call, mostMS uint64) *progress {
 	p := &progress{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	token := c.req.Params.GetProgressToken()
-	if token == nil {
+	// A token that the SDK read through a float and harmed is nobody's; progress is
+	// optional, so then there is none.
+	if n, number := token.(float64); token == nil || number && (math.Abs(n) > 1<<53 || n != math.Trunc(n)) {
 		close(p.done)
 		return p
 	}

@@ -20,7 +20,7 @@ import (
 // whatever isn't done by then, ServeStdio returns.
 const (
 	graceAnswers = 400 * time.Millisecond
-	graceEnd     = 800 * time.Millisecond
+	graceEnd     = 700 * time.Millisecond
 )
 
 // maxInFlight bounds the calls of one connection.
