@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,7 @@ func (c *console) mcp(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return fail(exitFailed, err, "")
 	}
-	defer h.close()
+	defer h.closeSoon()
 	s, err := h.mcpServer(c, policy, f)
 	if err != nil {
 		return fail(exitFailed, err, "")
@@ -91,6 +92,22 @@ func (c *console) mcp(ctx context.Context, f mcpFlags) error {
 		return fail(exitFailed, err, "")
 	}
 	return nil
+}
+
+// closeTime is what is left of the second in which a server is gone once its client
+// is: what isn't closed by then ends with the process.
+const closeTime = 200 * time.Millisecond
+
+func (h *house) closeSoon() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(closeTime):
+	}
 }
 
 // mcpServer is the server over this house. One that is reached over HTTP serves
@@ -114,13 +131,17 @@ func (h *house) mcpServer(c *console, policy mcp.Policy, f mcpFlags) (*mcp.Serve
 	if err != nil {
 		return nil, err
 	}
+	languages, err := openLanguages()
+	if err != nil {
+		return nil, err
+	}
 	level := slog.LevelWarn
 	if f.verbose {
 		level = slog.LevelInfo
 	}
 	return mcp.New(mcp.Config{
 		Supervisor: run, Records: h.store, Policy: policy, Trusted: trusted,
-		MultiTenant: config.MultiTenant, Ceilings: config.Ceilings, Hidden: []string{state, cache},
+		Languages: languages, MultiTenant: config.MultiTenant, Ceilings: config.Ceilings, Hidden: []string{state, cache},
 		Log:     slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level})),
 		Version: readVersion().Version,
 	})
