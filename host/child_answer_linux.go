@@ -106,15 +106,13 @@ func (r *jailedRun) answer(c *call) error {
 	if err != nil {
 		code := hostcall.IO
 		errors.As(err, &code)
-		reply = replyCode(code)
+		reply.Code, reply.Data = uint32(-int32(code)), nil
+		if r.hostContext().Err() != nil {
+			reply.Code = codeOver
+		}
 	}
-	if err := r.process.channel.send(kindAnswer, &reply); err != nil {
-		return err
-	}
-	return nil
+	return r.process.channel.send(kindAnswer, &reply)
 }
-
-func replyCode(c hostcall.Code) reply { return reply{Code: uint32(-int32(c))} }
 
 func (r *jailedRun) outside(c *call) ([]byte, error) {
 	b, ctx := r.job.Broker, r.hostContext()

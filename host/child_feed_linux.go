@@ -62,12 +62,16 @@ func (f *feed) begin(ctx context.Context) {
 
 func (f *feed) run(ctx context.Context) {
 	defer close(f.done)
-	defer f.pipe.Close() // the end of the input
 	buf := make([]byte, feedChunk)
 	for {
 		n, err := f.in.read(ctx, [][]byte{buf})
 		f.read += uint64(n)
-		if !f.write(buf[:n]) || err != nil {
+		ok := f.write(buf[:n])
+		if ctx.Err() != nil {
+			return // the run ends, the input doesn't: the unit must not take the one for the other
+		}
+		if !ok || err != nil {
+			f.pipe.Close()
 			return
 		}
 	}

@@ -34,6 +34,7 @@ type hosted struct {
 	mu     sync.Mutex
 	number uint64 // of the run under way, or zero
 	cancel context.CancelFunc
+	over   <-chan struct{} // closed when the run under way is cancelled or its time is up
 }
 
 // hostedSocket is the descriptor that a host process finds its supervisor at.

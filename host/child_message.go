@@ -151,6 +151,9 @@ func (c *call) fields(w *wire) {
 	w.u32(&c.Most)
 }
 
+// codeOver is the reply's code when the run's time is up.
+const codeOver = 1 << 31
+
 // reply has the negative of a hostcall.Code, or zero and what was asked for.
 type reply struct {
 	Code uint32

@@ -15,7 +15,9 @@ import (
 )
 
 // ask asks the supervisor and waits for its reply, which doesn't fail to come:
-// the supervisor ends whatever it does for a run with the run.
+// the supervisor ends whatever it does for a run with the run. That its clock is
+// ahead of this one's must not look to the unit like a failure of what it asked
+// for, so then the end is waited for here too.
 func (h *hosted) ask(c *call) ([]byte, error) {
 	if err := h.channel.send(kindCall, c); err != nil {
 		h.lost(err)
@@ -27,6 +29,10 @@ func (h *hosted) ask(c *call) ([]byte, error) {
 	var r reply
 	if err := decode(payload, &r); err != nil || k != kindAnswer {
 		h.lost(fmt.Errorf("%w: message %#x: %v", errNonsense, byte(k), err))
+	}
+	if r.Code == codeOver {
+		<-h.over
+		return nil, context.DeadlineExceeded
 	}
 	if r.Code != 0 {
 		return nil, hostcall.Code(-int32(r.Code))
@@ -98,8 +104,11 @@ type handedOutput struct {
 // own write comes with a write after that one, as with any pipe.
 func (o *handedOutput) WriteContext(ctx context.Context, p []byte) (total int, err error) {
 	for len(p) > 0 {
-		if errno := o.h.page.failed[o.stream].Load(); errno != 0 {
-			return total, syscall.Errno(errno)
+		if errno := syscall.Errno(o.h.page.failed[o.stream].Load()); errno == syscall.ECANCELED {
+			<-o.h.over
+			return total, context.DeadlineExceeded
+		} else if errno != 0 {
+			return total, errno
 		}
 		n := min(len(p), outputChunk)
 		if err := o.h.channel.output(o.stream, p[:n], ctx.Err); err != nil {
