@@ -85,6 +85,12 @@ func (s *Supervisor) place(p *Plan) error {
 			"joulebox explain shows which part of the request raised the tier")
 	}
 	p.executor = s.config.Executors[i]
+	if x, ok := p.executor.(host.Unavailable); ok {
+		if err := x.Unavailable(); err != nil {
+			return decline(fmt.Sprintf("tier %s can't be established on this host: %v", p.Tier, err),
+				"joulebox doctor shows what is missing; --host-process=in-process runs units without a process of their own")
+		}
+	}
 	if missing := slices.DeleteFunc(p.Grants.Needs(), p.executor.Provides); len(missing) > 0 {
 		return decline(fmt.Sprintf("no mechanism at tier %s for %s", p.Tier, strings.Join(missing, ", ")),
 			"leave it out of the grants, or run on a host that has it")

@@ -61,6 +61,7 @@ type diagnosis struct {
 	Works   bool      `json:"s2_works"`
 	Host    string    `json:"host"`
 	Tiers   []finding `json:"tiers"`
+	Jail    []finding `json:"jail"` // what holds host processes in
 	Meters  []finding `json:"meters"`
 	Keeping []finding `json:"keeping"` // key, records, cache
 }
@@ -70,6 +71,7 @@ func examine(ctx context.Context) (d diagnosis) {
 	d.Host = fmt.Sprintf("%s/%s, %s, %s", runtime.GOOS, runtime.GOARCH, id.Model, id.Driver)
 	d.Tiers = examineTiers(ctx)
 	d.Works = d.Tiers[joulebox.S2].OK
+	d.Jail = examineJail()
 	meters := supervisor.HostMeters(meter.DefaultTable())
 	for _, class := range joulebox.DeviceClasses() {
 		d.Meters = append(d.Meters, examineMeter(meters, class))
@@ -175,7 +177,7 @@ func (c *console) showDiagnosis(d diagnosis) {
 	for _, group := range []struct {
 		head string
 		list []finding
-	}{{"tiers", d.Tiers}, {"meters", d.Meters}, {"keeping", d.Keeping}} {
+	}{{"tiers", d.Tiers}, {"jail", d.Jail}, {"meters", d.Meters}, {"keeping", d.Keeping}} {
 		head := group.head
 		for _, f := range group.list {
 			mark, how := "ok", green

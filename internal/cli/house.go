@@ -20,12 +20,13 @@ type house struct {
 	key        *custody.Key
 	store      *store.Dir
 	engine     *host.Engine
+	processes  *host.Processes // nil where units run in this process
 }
 
-// openHouse opens store, key and engine. A key is made at the first use, and
+// openHouse opens store, key and engine, and takes over the host processes. A key is made at the first use, and
 // said to be; where there are records and no key, none is made.
-func openHouse(c *console) (h *house, err error) {
-	h = &house{}
+func openHouse(c *console, p *host.Processes) (h *house, err error) {
+	h = &house{processes: p}
 	defer func() {
 		if err != nil {
 			h.close()
@@ -75,14 +76,9 @@ func (h *house) config() supervisor.Config {
 	return supervisor.Config{
 		Signer: h.key, Sequence: h.key.Next,
 		Objects: h.store, Log: h.store,
-		Executors: executors(h.engine), Meters: supervisor.HostMeters(table).Find, Table: table,
+		Executors: executors(h.engine, h.processes), Meters: supervisor.HostMeters(table).Find, Table: table,
 		Ceilings: hostCeilings(),
 	}
-}
-
-// executors is what this host can do, the whole of it.
-func executors(e *host.Engine) []host.Executor {
-	return []host.Executor{host.S0(e), host.S1(e), host.S2(e)}
 }
 
 // hostCeilings are the largest I/O ceilings that this host takes for a bound
@@ -101,6 +97,9 @@ func (h *house) runOnce(ctx context.Context, r supervisor.Request, handed host.B
 }
 
 func (h *house) close() {
+	if h.processes != nil {
+		_ = h.processes.Close()
+	}
 	if h.engine != nil {
 		_ = h.engine.Close()
 	}

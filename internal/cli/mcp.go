@@ -24,6 +24,7 @@ type mcpFlags struct {
 	origins   []string
 	anywhere  bool
 	verbose   bool
+	host      hostProcess
 }
 
 func newMCP(c *console) *cobra.Command {
@@ -52,6 +53,7 @@ JOULEBOX_MCP_TOKEN, or is made and shown on standard error.`,
 	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "answer requests from pages of `ORIGIN`, beside those of this machine")
 	cmd.Flags().BoolVar(&f.anywhere, "plain-http-beyond-this-machine", false, "listen where others can reach it though tokens then travel unencrypted: put a TLS proxy before it")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log each call on standard error")
+	f.host.register(cmd.Flags())
 	cmd.AddCommand(newMCPInstall(c))
 	return cmd
 }
@@ -75,7 +77,11 @@ func (c *console) mcp(ctx context.Context, f mcpFlags) error {
 			return fail(exitUsage, fmt.Errorf("--policy: %w", err), "")
 		}
 	}
-	h, err := openHouse(c)
+	processes, err := f.host.open()
+	if err != nil {
+		return fail(exitFailed, err, "")
+	}
+	h, err := openHouse(c, processes)
 	if err != nil {
 		return fail(exitFailed, err, "")
 	}

@@ -33,6 +33,7 @@ type runFlags struct {
 	journal   bool
 	json      string
 	quiet     bool
+	host      hostProcess
 }
 
 func newRun(c *console) *cobra.Command {
@@ -86,6 +87,7 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	to.StringVar(&f.json, "json", "", "show the record as JSON on standard error, or in `FILE` with --json=FILE")
 	to.Lookup("json").NoOptDefVal = "-"
 	to.BoolVarP(&f.quiet, "quiet", "q", false, "no summary line")
+	f.host.register(to)
 }
 
 // run does what the command says, in the order in which things can go wrong:
@@ -93,6 +95,14 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	// Whoever stops reading the unit's output ends the unit's writing, not the record.
 	signal.Ignore(syscall.SIGPIPE)
+	processes, err := f.host.open()
+	if err != nil {
+		return fail(exitDecline, err, "")
+	}
+	if processes != nil {
+		processes.Prestart() // it is up by the time that there is something to run
+		defer processes.Close()
+	}
 	program, err := f.program(c, args)
 	if err != nil {
 		return c.declined(err, f.json)
@@ -111,7 +121,7 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 		return fail(exitDecline, err, "")
 	}
 	defer out.discard()
-	h, err := openHouse(c)
+	h, err := openHouse(c, processes)
 	if err != nil {
 		return fail(exitDecline, err, "")
 	}

@@ -52,12 +52,16 @@ func throwaway() (s *supervisor.Supervisor, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	processes, err := hostJailed.open()
+	if err != nil {
+		return nil, nil, err
+	}
 	kept := store.NewMemory()
 	var sequence atomic.Uint64
 	table := meter.DefaultTable()
 	s, err = supervisor.New(supervisor.Config{
 		Signer: private, Sequence: func(context.Context) (uint64, error) { return sequence.Add(1), nil },
-		Objects: kept, Log: kept, Executors: executors(engine), Meters: supervisor.HostMeters(table).Find, Table: table, Ceilings: hostCeilings(),
+		Objects: kept, Log: kept, Executors: executors(engine, processes), Meters: supervisor.HostMeters(table).Find, Table: table, Ceilings: hostCeilings(),
 	})
-	return s, func() { _ = engine.Close() }, err
+	return s, func() { _ = processes.Close(); _ = engine.Close() }, err
 }

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/joulebox/joulebox/host"
+)
+
+// hostProcess is where units run.
+type hostProcess string
+
+// The places. What weakens the boundary is never the default, nor what is fallen
+// back on.
+const (
+	hostJailed    hostProcess = "jailed"     // a process of its own for each unit, without this one's rights
+	hostInProcess hostProcess = "in-process" // beside the key: the engine alone holds them
+)
+
+func (p *hostProcess) String() string { return string(*p) }
+func (p *hostProcess) Type() string   { return "string" }
+
+func (p *hostProcess) Set(text string) error {
+	switch hostProcess(text) {
+	case hostJailed, hostInProcess:
+		*p = hostProcess(text)
+		return nil
+	}
+	return fmt.Errorf("want %s or %s", hostJailed, hostInProcess)
+}
+
+func (p *hostProcess) register(to *pflag.FlagSet) {
+	*p = hostJailed
+	to.Var(p, "host-process", "run units in a `PLACE`: jailed, a process of its own that holds no key and reaches nothing but what was handed over; or in-process, where the engine alone keeps them from the key")
+}
+
+// open makes the host processes' keeper; nil where units run in-process.
+func (p hostProcess) open() (*host.Processes, error) {
+	if p == hostInProcess {
+		return nil, nil
+	}
+	return host.NewProcesses(host.ProcessConfig{})
+}
+
+// executors is what this host can do, the whole of it.
+func executors(e *host.Engine, processes *host.Processes) []host.Executor {
+	list := []host.Executor{host.S0(e), host.S1(e), host.S2(e)}
+	if processes != nil {
+		for i, x := range list {
+			list[i] = processes.Jailed(x)
+		}
+	}
+	return list
+}
+
+// examineJail says what holds a host process in here. What is only a second wall
+// is not trouble.
+func examineJail() (list []finding) {
+	processes, err := hostJailed.open()
+	if err != nil {
+		return []finding{{"host process", false, err.Error()}}
+	}
+	defer processes.Close()
+	for _, m := range processes.Mechanisms() {
+		f := finding{Name: m.Name, OK: m.Missing == nil, Detail: m.Detail}
+		if m.Missing != nil {
+			f.Detail = m.Missing.Error()
+		}
+		list = append(list, f)
+	}
+	return list
+}
