@@ -24,7 +24,9 @@ var hostFuncs = []HostFunc{
 	{Module: "test", Name: "exit", Params: []api.ValueType{i32}, Fn: func(_ context.Context, c *Call, s []uint64) { c.Exit(uint32(s[0])) }},
 	{Module: "test", Name: "charge", Params: []api.ValueType{i64}, Fn: func(_ context.Context, c *Call, s []uint64) { c.Charge(s[0]) }},
 	{Module: "test", Name: "block", Fn: func(ctx context.Context, _ *Call, _ []uint64) { <-ctx.Done() }},
-	{Module: "test", Name: "sleep", Params: []api.ValueType{i32}, Fn: func(_ context.Context, _ *Call, s []uint64) { time.Sleep(time.Duration(min(s[0], 200)) * time.Millisecond) }},
+	{Module: "test", Name: "sleep", Params: []api.ValueType{i32}, Fn: func(_ context.Context, _ *Call, s []uint64) {
+		time.Sleep(time.Duration(min(s[0], 200)) * time.Millisecond)
+	}},
 	{Module: "test", Name: "panic", Fn: func(context.Context, *Call, []uint64) { panic("a host function broke") }},
 	{Module: "test", Name: "nilderef", Fn: func(_ context.Context, c *Call, _ []uint64) { _ = *(*int)(nil) }},
 	{Module: "test", Name: "swallow", Params: []api.ValueType{i32}, Fn: func(_ context.Context, c *Call, s []uint64) {

@@ -74,7 +74,7 @@ func (r *run) memory() []byte { return r.mem.buf }
 // tick is called by the guest when its counter is below zero.
 func (r *run) tick(remaining int64) int64 {
 	r.tank.fuel.Set(uint64(remaining)) // the code counts in a register
-	if r.live != nil { // before the refill, of which nothing is used yet
+	if r.live != nil {                 // before the refill, of which nothing is used yet
 		r.live.units.Store(r.tank.used())
 		r.live.peak.Store(r.mem.peak)
 	}
