@@ -20,7 +20,7 @@ const benchPrograms = "internal/wasm/rewrite/testdata/bench"
 var meteringPrograms = []struct {
 	file string
 	n    uint64
-}{{"loop", 20_000_000}, {"fib", 29}, {"sha256", 2}, {"matrix", 12}, {"nbody", 40_000}, {"sort", 4}, {"vm", 150_000}}
+}{{"loop", 20_000_000}, {"fib", 29}, {"sha256", 2}, {"matrix", 12}, {"nbody", 40_000}, {"sort", 4}, {"vm", 40}}
 
 // metering times the same compute with its instructions counted and bounded, and
 // on the bare engine, which does neither.

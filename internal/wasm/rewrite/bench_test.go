@@ -39,7 +39,7 @@ var programs = []program{
 	{"matrix", "run", []uint64{12}, own("matrix")},
 	{"nbody", "run", []uint64{40_000}, own("nbody")},
 	{"sort", "run", []uint64{4}, own("sort")},
-	{"vm", "run", []uint64{150_000}, own("vm")},
+	{"vm", "run", []uint64{40}, own("vm")},
 	{"bench-case/fib", "fibonacci", []uint64{34}, benchCase},
 	{"bench-case/base64", "base64", []uint64{4000}, benchCase},
 	{"bench-case/strings", "string_manipulation", []uint64{4000}, benchCase},
