@@ -70,6 +70,11 @@ func times(f func() error) func() (time.Duration, error) {
 var empty = []byte("\x00asm\x01\x00\x00\x00\x01\x05\x01\x60\x00\x01\x7f\x03\x02\x01\x00\x07\x07\x01\x03run\x00\x00\x0a\x06\x01\x04\x00\x41\x00\x0b")
 
 func attestedRun(dir string) (run func() error, size int, done func(), err error) {
+	return attestedRunOn(dir, host.S2)
+}
+
+// attestedRunOn is attestedRun on an executor of one's own.
+func attestedRunOn(dir string, on func(*host.Engine) host.Executor) (run func() error, size int, done func(), err error) {
 	ctx := context.Background()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, 0, nil, err
@@ -89,7 +94,7 @@ func attestedRun(dir string) (run func() error, size int, done func(), err error
 	table := meter.DefaultTable()
 	s, err := supervisor.New(supervisor.Config{
 		Signer: key, Sequence: key.Next, Objects: disk, Log: disk,
-		Executors: []host.Executor{host.S2(engine)},
+		Executors: []host.Executor{on(engine)},
 		Meters:    supervisor.HostMeters(table).Find, Table: table,
 	})
 	if err != nil {
@@ -129,8 +134,9 @@ func leastRun(dir string, size int) (run func() error, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	message, record := make([]byte, 500), make([]byte, size)
+	record := make([]byte, size)
 	return func() error {
+		message := make([]byte, 500)
 		m, err := r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(""))
 		if err != nil {
 			return err
