@@ -74,7 +74,7 @@ func TestMaliciousVectors(t *testing.T) {
 func wideLimits() Limits {
 	l := DefaultLimits()
 	l.Params, l.Results, l.Nesting = l.Params+2, l.Results+1, 4*l.Nesting
-	l.BodyBytes *= 8
+	l.BodyBytes, l.AllLocalJoins = 8*l.BodyBytes, 8*l.AllLocalJoins
 	l.LabelValues *= 8
 	l.LocalJoins *= 8
 	return l
