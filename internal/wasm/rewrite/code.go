@@ -19,7 +19,8 @@ type code struct {
 	ins       []instr  // what can be reached, in order
 	labels    []uint32 // of the br_tables among ins
 	maxHeight int      // of the operand stack
-	work      int      // values that labels carried: what a compiler has to copy
+	work      int      // values that labels and calls carried: what a compiler has to copy
+	allWork   int      // the same, over all bodies so far
 	joins     int      // blocks that an optimising compiler will see
 	allJoins  int      // the product of joins and locals, over all bodies so far
 }
@@ -130,7 +131,10 @@ func (c *code) readLocals() {
 func (c *code) checkWork(at int) {
 	lim := &c.m.lim
 	if c.work > lim.LabelValues {
-		fail(at, "function %d: branches carry %d values, want at most %d", c.f, c.work, lim.LabelValues)
+		fail(at, "function %d: branches and calls carry %d values, want at most %d", c.f, c.work, lim.LabelValues)
+	}
+	if c.allWork += c.work; c.allWork > lim.AllLabelValues {
+		fail(at, "function %d: branches and calls so far carry %d values, want at most %d", c.f, c.allWork, lim.AllLabelValues)
 	}
 	if got := c.joins * len(c.locals); got > lim.LocalJoins {
 		fail(at, "function %d: %d locals over %d joins of control flow, want a product of at most %d", c.f, len(c.locals), c.joins, lim.LocalJoins)

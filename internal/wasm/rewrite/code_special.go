@@ -28,9 +28,7 @@ func (c *code) special(a, b uint32) (uint32, uint32) {
 		c.popAll(c.typ.Results)
 		c.setUnreachable()
 	case opCall:
-		t := c.m.funcType(a)
-		c.popAll(t.Params)
-		c.pushAll(t.Results)
+		c.call(c.m.funcType(a))
 	case opCallIndirect:
 		c.callIndirect(a, b)
 	case opDrop:
@@ -159,7 +157,11 @@ func (c *code) callIndirect(typ, table uint32) {
 		fail(c.at, "call_indirect: table %d holds %s, want funcref", table, c.m.tables[table].elem)
 	}
 	c.pop(I32)
-	t := &c.m.types[typ]
+	c.call(&c.m.types[typ])
+}
+
+func (c *code) call(t *FuncType) {
+	c.work += len(t.Params) + len(t.Results)
 	c.popAll(t.Params)
 	c.pushAll(t.Results)
 }

@@ -71,7 +71,6 @@ func (w *fast) body(f uint32, c *code) {
 	}
 	follow := w.nan.start(c)
 	if follow {
-		w.nan.solve()
 		w.nan.begin()
 		w.nan.clean = w
 	}

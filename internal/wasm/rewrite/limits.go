@@ -13,7 +13,8 @@ type Limits struct {
 	Locals          int // of one function, parameters counted
 	Nesting         int // blocks inside of blocks
 	BrTable         int // labels of one br_table
-	LabelValues     int // values carried by all labels of one function
+	LabelValues     int // values carried by all labels and calls of one function
+	AllLabelValues  int // the same, over all functions
 	LocalJoins      int // locals times blocks of one function
 	AllLocalJoins   int // the same, over all functions
 	Tables          int
@@ -45,7 +46,8 @@ func DefaultLimits() Limits {
 		Locals:          1 << 16,
 		Nesting:         1 << 15,
 		BrTable:         1 << 16,
-		LabelValues:     1 << 16,
+		LabelValues:     1 << 18,
+		AllLabelValues:  1 << 25,
 		LocalJoins:      1 << 21,
 		AllLocalJoins:   1 << 24,
 		Tables:          64,

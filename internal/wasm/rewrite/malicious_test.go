@@ -75,7 +75,7 @@ func wideLimits() Limits {
 	l := DefaultLimits()
 	l.Params, l.Results, l.Nesting = l.Params+2, l.Results+1, 4*l.Nesting
 	l.BodyBytes, l.AllLocalJoins = 8*l.BodyBytes, 8*l.AllLocalJoins
-	l.LabelValues *= 8
+	l.LabelValues, l.AllLabelValues = 8*l.LabelValues, 8*l.AllLabelValues
 	l.LocalJoins *= 8
 	return l
 }

@@ -35,7 +35,8 @@ type nanFrame struct {
 // each operation cleans up at once.
 const flowWork = 1 << 22
 
-// start prepares for a body. It reports whether there is anything to follow.
+// start finds what is known at each label of a body. It reports whether there is
+// anything to follow; if not, each operation has to clean up at once.
 func (n *nanFlow) start(c *code) bool {
 	n.c = c
 	n.floats = n.floats[:0]
@@ -60,20 +61,27 @@ func (n *nanFlow) start(c *code) bool {
 		return false
 	}
 	n.joins = n.joins[:0]
-	n.live.compute(c, n.floats)
-	return true
+	return n.live.compute(c, n.floats) && n.solve()
 }
 
-// solve walks until nothing changes.
-func (n *nanFlow) solve() {
+// mostWalks bounds how often a body is walked. Programs take three or four; a
+// nest of loops made for it takes as many as it is deep.
+const mostWalks = 16
+
+// solve walks until nothing changes. It reports whether that was soon.
+func (n *nanFlow) solve() bool {
 	n.clean = nil
-	for n.change = true; n.change; {
+	for range mostWalks {
 		n.begin()
 		n.change = false
 		for k := range n.c.ins {
 			n.step(&n.c.ins[k])
 		}
+		if !n.change {
+			return true
+		}
 	}
+	return false
 }
 
 // begin stands at the first instruction.

@@ -34,8 +34,9 @@ func (b bitset) or(x bitset) {
 	}
 }
 
-// compute fills l.at for the locals of the list.
-func (l *liveness) compute(c *code, locals []uint32) {
+// compute fills l.at for the locals of the list. It reports whether that took few
+// walks.
+func (l *liveness) compute(c *code, locals []uint32) bool {
 	l.c = c
 	l.bit = slices.Repeat([]int32{-1}, len(c.locals))
 	for i, x := range locals {
@@ -44,14 +45,18 @@ func (l *liveness) compute(c *code, locals []uint32) {
 	words := (len(locals) + 63) / 64
 	l.match(words)
 	l.now = make(bitset, words)
-	for l.change = true; l.change; {
+	for range mostWalks {
 		l.change = false
 		clear(l.now)
 		l.frames = append(l.frames[:0], liveFrame{after: make(bitset, words)})
 		for k := len(c.ins) - 2; k >= 0; k-- { // the last one ends the function
 			l.step(k)
 		}
+		if !l.change {
+			return true
+		}
 	}
+	return false
 }
 
 // match numbers the blocks in the order that they open in; the body's is 0.

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,5 +62,58 @@ func TestSumsPayOnce(t *testing.T) {
 	b := meter(t, guest(t, "nan"), false)
 	if n := strings.Count(string(b), "\x00\x00\x00\x00\x00\x00\xf8\x7f"); n != 15 {
 		t.Errorf("NaNs of 64 bits are cleaned at %d places, want 15", n)
+	}
+}
+
+// TestSlowFlow: a loop that passes a NaN through forty locals takes the walk more
+// rounds than it is given; each operation then cleans up at once, to the same end.
+func TestSlowFlow(t *testing.T) {
+	const locals = 40
+	var body enc
+	body.localGroups(slices.Repeat([]ValType{F64}, locals), []ValType{I32})
+	body.block(opLoop, rawEmpty)
+	for k := range uint32(locals - 1) {
+		body.op1(opLocalGet, k+1)
+		body.op1(opLocalSet, k)
+	}
+	body.op1(opLocalGet, locals-1)
+	body.op(opF64Const)
+	body.raw(0, 0, 0, 0, 0, 0, 0xf0, 0x7f) // infinity
+	body.op(0xa1)                          // f64.sub: minus infinity, and then no number
+	body.op1(opLocalSet, locals-1)
+	body.op(opF64Const)
+	body.raw(0, 0, 0, 0, 0, 0, 0xf0, 0x7f)
+	body.op1(opLocalGet, locals-1)
+	body.op(0xa0) // f64.add
+	body.op1(opLocalSet, locals-1)
+	body.op1(opLocalGet, locals)
+	body.i32Const(1)
+	body.op(opI32Add)
+	body.op1(opLocalTee, locals)
+	body.i32Const(100)
+	body.op(0x48) // i32.lt_s
+	body.op1(opBrIf, 0)
+	body.op(opEnd)
+	body.op1(opLocalGet, 0)
+	body.op(0xbd) // i64.reinterpret_f64
+	body.op(opEnd)
+	var sec enc
+	sec.u32(1)
+	sec.u32(uint32(len(body.b)))
+	sec.bytes(body.b)
+	b := []byte(header + section(secType, "\x01\x60\x00\x01\x7e") + section(secFunction, "\x01\x00") + section(secExport, "\x01\x01f\x00\x00") + section(secCode, string(sec.b)))
+
+	m := must(decodeModule(b, DefaultLimits(), false, func(_ *module, _ uint32, c *code) {
+		if new(nanFlow).start(c) {
+			t.Error("the walk ended; this test wants one that doesn't")
+		}
+	}))
+	if len(m.bodies) != 1 {
+		t.Fatal("no body")
+	}
+	runTrial(t, b)
+	in := must(newMachine(t).start(meter(t, b, false), ""))
+	if r := in.call("f"); r.values[0] != canonical64 {
+		t.Errorf("got %x, want %x", r.values[0], uint64(canonical64))
 	}
 }
