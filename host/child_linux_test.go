@@ -90,6 +90,9 @@ func TestBothPlacesAreTheSame(t *testing.T) {
 	}
 	for name, make := range trials {
 		for _, inner := range []Executor{S0(testEngine()), S1(testEngine()), S2(testEngine())} {
+			if name == "out of fuel" && inner.Counting() != CountsInstructions {
+				continue // S2's alone: nothing is counted below it
+			}
 			t.Run(name+"/"+inner.Tier().String(), func(t *testing.T) {
 				fresh := func() *trial {
 					if err := os.RemoveAll(dir); err != nil {
@@ -104,9 +107,6 @@ func TestBothPlacesAreTheSame(t *testing.T) {
 						}
 					}
 					return make()
-				}
-				if name == "out of fuel" && inner.Counting() != CountsInstructions {
-					t.Skip("nothing is counted here")
 				}
 				here := fresh().on(t, t.Context(), inner)
 				there := fresh().on(t, t.Context(), processes.Jailed(inner))
