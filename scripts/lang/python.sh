@@ -15,8 +15,10 @@ need apt-get apt
 # Sources come through apt, from a list of its own: the machine's stays as it is.
 say "fetching the sources"
 mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/src"
+# The mirror is the machine's own, unless DEBIAN_MIRROR names one.
+mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)}
 printf 'deb-src [signed-by=%s] %s bookworm main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
-	"${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/apt/sources.list"
+	"$mirror" >"$work/apt/sources.list"
 apt=(apt-get -qq -o Dir::Etc::SourceList="$work/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
 	-o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt" -o Debug::NoLocking=1)
 [ "$(id -u)" != 0 ] || apt+=(-o APT::Sandbox::User=root)
