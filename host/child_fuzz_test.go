@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/joulebox/joulebox/grant"
 )
 
 // messages are one of each kind, empty.
@@ -17,7 +19,7 @@ func messages() map[kind]message {
 
 func samples() []message {
 	return []message{
-		&setup{Version: 1, Metered: true, Grants: []byte("{}"), Hidden: []string{"/a", ""}, Roots: []handedRoot{{"/", "/srv"}}, Tolls: [4]uint64{1, 2, 3, 4},
+		&setup{Version: 1, Metered: true, Grants: fullGrants(), Hidden: []string{"/a", ""}, Roots: []handedRoot{{"/", "/srv"}}, Tolls: [4]uint64{1, 2, 3, 4},
 			Memory: 1 << 30, Parent: 7, Image: []byte("{}"), Sizes: []uint64{0, 1 << 40}},
 		&order{Number: 3, Entry: "run", Args: []string{"a", "b"}, Env: []string{"A=1"}, Terminal: true, Stdin: stdinSteady, Salt: make([]byte, 32),
 			Secrets: []string{"TOKEN"}, Units: 5, Wall: time.Second},
@@ -50,6 +52,38 @@ func TestMessagesComeBack(t *testing.T) {
 		if err := decode(append(b, 0), got); err == nil {
 			t.Errorf("%T: a byte after the end is let through", m)
 		}
+	}
+}
+
+// fullGrants have every field set, whichever there are.
+func fullGrants() (s grant.Set) {
+	fill(reflect.ValueOf(&s).Elem())
+	return s
+}
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0))
+		fill(v.Index(1))
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		v.SetUint(7)
 	}
 }
 

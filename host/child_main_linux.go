@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/joulebox/joulebox"
-	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/internal/jail"
 	"github.com/joulebox/joulebox/internal/wasm"
 	"github.com/joulebox/joulebox/unit"
@@ -26,7 +25,6 @@ type hosted struct {
 	channel *channel
 	page    *mapping
 	setup   setup
-	grants  grant.Set
 	storage handedStorage
 	image   *Tree
 	module  *wasm.Module
@@ -86,32 +84,33 @@ func (h *hosted) serve() error {
 }
 
 // prepare does what comes before the first run: read what this process is for,
-// give up the rest of the machine, load the module, give up what loading needed.
+// load the module, and give up the rest of the machine. Up to here it has run
+// nothing but its own code, on what the supervisor and the compiler have written.
 func (h *hosted) prepare() error {
 	if err := h.receiveSetup(); err != nil {
 		return err
 	}
 	go h.listen()
-	code := h.channel.descriptors()[1]
-	profile := jail.Profile{
-		Code: code, Paths: h.storage.jailPaths(h.grants.Bases()), Memory: h.setup.AddressRoom,
-		OpenFiles: hostedFiles, Parent: int(h.setup.Parent),
+	if err := h.load(h.channel.descriptors()[1]); err != nil {
+		return err
 	}
-	j, err := jail.Enter(profile)
+	paths := h.storage.jailPaths(h.setup.Grants.Bases())
+	mechanisms, err := jail.Enter(jail.Profile{
+		Paths: paths, Memory: h.setup.AddressRoom, OpenFiles: hostedFiles, Parent: int(h.setup.Parent),
+	})
 	if err != nil {
 		return err
 	}
+	h.storage.closeRules(paths)
+	return h.channel.send(kindReady, readyOf(mechanisms))
+}
+
+// load loads the module from the directory of a descriptor.
+func (h *hosted) load(code int) (err error) {
+	defer func() { err = errors.Join(err, unix.Close(code)) }()
 	handed := wasm.Handed{Dir: "/proc/self/fd/" + strconv.Itoa(code), Code: h.setup.Code}
-	if h.module, err = wasm.NewLoader(hostFuncs()).Load(handed, h.setup.Metered); err != nil {
-		return err
-	}
-	if err := j.Seal(); err != nil {
-		return err
-	}
-	if err := unix.Close(code); err != nil {
-		return err
-	}
-	return h.channel.send(kindReady, readyOf(j.Mechanisms()))
+	h.module, err = wasm.NewLoader(hostFuncs()).Load(handed, h.setup.Metered)
+	return err
 }
 
 // hostedFiles is how many descriptors a host process can have: those of its unit,
@@ -160,9 +159,6 @@ func (h *hosted) receiveSetup() (err error) {
 		if err := checkMechanism(); err != nil { // opens what names are read through
 			return err
 		}
-	}
-	if h.grants, err = grant.Parse(s.Grants); err != nil {
-		return fmt.Errorf("supervisor: grants: %w", err)
 	}
 	h.image, err = h.tree()
 	return err

@@ -1,6 +1,11 @@
 package host
 
-import "time"
+import (
+	"time"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/grant"
+)
 
 // childVersion is that of the messages. Both sides are the same program, so it
 // differs only when a program is replaced under a supervisor that can't tell.
@@ -33,8 +38,8 @@ const (
 type setup struct {
 	Version     uint32
 	Metered     bool
-	Code        bool   // that the compiled module has machine code
-	Grants      []byte // canonical
+	Code        bool // that the compiled module has machine code
+	Grants      grant.Set
 	WorkDir     string
 	Hidden      []string // real host paths
 	Roots       []handedRoot
@@ -42,8 +47,8 @@ type setup struct {
 	Memory      uint64 // bytes that the unit may have
 	AddressRoom uint64 // bytes of address space for all of it
 	Parent      uint32 // the supervisor's process
-	Unit        string // its id
-	Module      string // the id of its module
+	Unit        joulebox.ID
+	Module      joulebox.ID
 	Image       []byte // the object of a tree image; empty is none
 	Sizes       []uint64
 }
@@ -60,7 +65,7 @@ func (s *setup) fields(w *wire) {
 	w.u32(&s.Version)
 	w.bool(&s.Metered)
 	w.bool(&s.Code)
-	w.bytes(&s.Grants)
+	grantFields(w, &s.Grants)
 	w.text(&s.WorkDir)
 	w.texts(&s.Hidden)
 	list(w, &s.Roots, 8, func(w *wire, r *handedRoot) { r.fields(w) })
@@ -70,8 +75,8 @@ func (s *setup) fields(w *wire) {
 	w.u64(&s.Memory)
 	w.u64(&s.AddressRoom)
 	w.u32(&s.Parent)
-	w.text(&s.Unit)
-	w.text(&s.Module)
+	idField(w, &s.Unit)
+	idField(w, &s.Module)
 	w.bytes(&s.Image)
 	w.numbers(&s.Sizes)
 }

@@ -39,32 +39,44 @@ func NewProcesses(c ProcessConfig) (*Processes, error) {
 	return &Processes{config: c, survey: jail.Survey()}, nil
 }
 
-// Prestart begins to start a process before it is known what for, so that it is
-// there when the first run needs it.
+// Prestart starts a process before it is known what for, so that it is up when the
+// first run needs it. It does so on the calling thread, which must last as long as
+// the program: the first thing that main does is the place for it.
 func (p *Processes) Prestart() {
 	if p.unavailable() != nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.blank == nil && !p.closed {
-		p.blank = startAsync()
+	if p.blank != nil || p.closed {
+		return
+	}
+	s, err := spawn()
+	p.blank = func() (*process, error) {
+		if err != nil {
+			return nil, err
+		}
+		return newProcess(s)
 	}
 }
 
+// startAsync starts a process on the spawner's thread.
 func startAsync() func() (*process, error) {
 	type result struct {
-		p   *process
+		s   spawned
 		err error
 	}
 	done := make(chan result, 1)
-	go func() {
-		p, err := startProcess()
-		done <- result{p, err}
-	}()
+	spawner() <- func() {
+		s, err := spawn()
+		done <- result{s, err}
+	}
 	return func() (*process, error) {
 		r := <-done
-		return r.p, r.err
+		if r.err != nil {
+			return nil, r.err
+		}
+		return newProcess(r.s)
 	}
 }
 

@@ -46,19 +46,17 @@ func (c clockID) read() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// startProcess starts a host process that serves nothing yet.
-func startProcess() (*process, error) {
-	m, err := newMapping()
-	if err != nil {
+// newProcess is what a supervisor has of a process that was just started and
+// serves nothing yet.
+func newProcess(s spawned) (p *process, err error) {
+	p = &process{spawned: s, clock: cpuClock(s.process.Pid), channel: newChannel(s.socket, maxFrame, false)}
+	if p.page, err = newMapping(); err != nil {
+		p.kill()
+		p.wait()
 		return nil, fmt.Errorf("host process: %w", err)
 	}
-	s, err := spawn()
-	if err != nil {
-		m.close()
-		return nil, err
-	}
-	return &process{spawned: s, page: m, clock: cpuClock(s.process.Pid), channel: newChannel(s.socket, maxFrame, false),
-		oomKills: oomKills()}, nil
+	p.oomKills = oomKills()
+	return p, nil
 }
 
 // kill ends the process now. What it was doing is lost.
@@ -89,7 +87,9 @@ func (p *process) wait() (*os.ProcessState, string) {
 	words := p.lastWords()
 	unix.Close(p.socket)
 	unix.Close(p.stderr)
-	p.page.close()
+	if p.page != nil {
+		p.page.close()
+	}
 	if err != nil {
 		state = nil
 	}

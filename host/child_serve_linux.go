@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/wasm"
 	"github.com/joulebox/joulebox/journal"
 )
@@ -61,7 +60,7 @@ func (h *hosted) execute(ctx context.Context, b *Broker, o *order) (e wasm.Exit,
 	limits := Limits{Units: o.Units, Vector: o.Vector, CPU: o.CPU, Wall: o.Wall, Memory: h.setup.Memory}
 	var watch wasm.Watcher
 	if o.Journal {
-		if watch, err = h.beginJournal(b, o, limits); err != nil {
+		if watch, err = b.beginJournal(h.setup.Unit, h.setup.Module, o.Entry, limits); err != nil {
 			return e, err
 		}
 	}
@@ -74,21 +73,9 @@ func (h *hosted) execute(ctx context.Context, b *Broker, o *order) (e wasm.Exit,
 	})
 }
 
-func (h *hosted) beginJournal(b *Broker, o *order, limits Limits) (wasm.Watcher, error) {
-	unitID, err := joulebox.ParseID(h.setup.Unit)
-	if err != nil {
-		return nil, err
-	}
-	module, err := joulebox.ParseID(h.setup.Module)
-	if err != nil {
-		return nil, err
-	}
-	return b.beginJournal(unitID, module, o.Entry, limits)
-}
-
 func (h *hosted) brokerConfig(o *order) (c BrokerConfig, err error) {
 	c = BrokerConfig{
-		Grants: h.grants, Args: o.Args, Env: o.Env, Terminal: o.Terminal, Image: h.image, WorkDir: h.setup.WorkDir,
+		Grants: h.setup.Grants, Args: o.Args, Env: o.Env, Terminal: o.Terminal, Image: h.image, WorkDir: h.setup.WorkDir,
 		Stdout: &handedOutput{h, streamStdout}, Stderr: &handedOutput{h, streamStderr}, Log: &handedOutput{h, streamLog},
 		handed: &handedOver{storage: h.storage, egress: h.egress},
 	}

@@ -72,20 +72,21 @@ func (p *process) setup(x wasmExecutor, job Job, handed wasm.Handed) (*setup, er
 	s := &setup{
 		Version: childVersion, Metered: x.metered, Code: handed.Code, WorkDir: c.WorkDir, Memory: job.Limits.Memory,
 		Tolls:  [4]uint64{c.Tolls.Call, c.Tolls.Storage, c.Tolls.Connect, c.Tolls.BytesPerUnit},
-		Hidden: job.Broker.storage.hidden, Parent: uint32(os.Getpid()), Unit: p.key.unit.String(), Module: p.key.module.String(),
+		Hidden: job.Broker.storage.hidden, Parent: uint32(os.Getpid()), Unit: p.key.unit, Module: p.key.module,
+		Grants: c.Grants,
 	}
 	for _, r := range job.Broker.storage.roots {
 		s.Roots = append(s.Roots, handedRoot{r.guest, r.host})
 	}
-	var err error
-	if s.Grants, err = c.Grants.Canonical(); err != nil || c.Image == nil {
-		return s, err
+	if c.Image == nil {
+		return s, nil
 	}
 	for _, e := range c.Image.image.Entries {
 		if e.Type == unit.File {
 			s.Sizes = append(s.Sizes, uint64(c.Image.contents[e.B3].Size()))
 		}
 	}
+	var err error
 	s.Image, err = c.Image.image.Canonical()
 	return s, err
 }

@@ -17,15 +17,17 @@ const childName = "joulebox-host"
 // childProgram is this very program, also when its file has been replaced since.
 const childProgram = "/proc/self/exe"
 
-// childEnv is the whole environment of a host process. Two processors are what it
-// can use: one runs the unit, the other whatever the runtime has to do meanwhile.
-var childEnv = []string{"GOMAXPROCS=2", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0"}
+// childEnv is the whole environment of a host process. One processor is enough: a
+// unit is one thread, and what the runtime has to do meanwhile it does between two
+// slices. Each thread less makes the way into the jail shorter, which every thread
+// has to go.
+var childEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0"}
 
-// spawner starts host processes from one thread that never ends: the kernel sends
-// the death signal of a child when the thread that started it ends, not the
-// process.
+// spawner does what starts host processes on one thread that never ends: the
+// kernel sends the death signal of a child when the thread that started it ends,
+// not the process.
 var spawner = sync.OnceValue(func() chan<- func() {
-	starts := make(chan func())
+	starts := make(chan func(), 1)
 	go func() {
 		runtime.LockOSThread()
 		for start := range starts {
@@ -43,8 +45,9 @@ type spawned struct {
 	stderr  int // what a process that crashes has to say
 }
 
-// spawn starts a host process. It has no environment, no directory, and no
-// descriptors but the socket, nothing to write to, and the crash report.
+// spawn starts a host process, on a thread that lasts. It has no environment, no
+// directory, and no descriptors but the socket, nothing to write to, and the crash
+// report.
 func spawn() (s spawned, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -58,16 +61,11 @@ func spawn() (s spawned, err error) {
 	}
 	s = spawned{socket: pair[0], stderr: report[0]}
 	files := []*os.File{os.NewFile(uintptr(pair[1]), "socket"), devNull(), os.NewFile(uintptr(report[1]), "report")}
-	done := make(chan struct{})
-	spawner() <- func() {
-		defer close(done)
-		s.process, err = os.StartProcess(childProgram, []string{childName}, &os.ProcAttr{
-			Dir: "/", Env: childEnv, Files: files,
-			// Its own group: what is typed at a terminal is the supervisor's to handle.
-			Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true},
-		})
-	}
-	<-done
+	s.process, err = os.StartProcess(childProgram, []string{childName}, &os.ProcAttr{
+		Dir: "/", Env: childEnv, Files: files,
+		// Its own group: what is typed at a terminal is the supervisor's to handle.
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true},
+	})
 	files[0].Close()
 	files[2].Close()
 	if err != nil {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,15 @@ func (h handedStorage) jailPaths(bases []grant.Base) []jail.Path {
 		}
 	}
 	return paths
+}
+
+// closeRules closes what was opened for rules alone: the kernel has them now.
+func (h handedStorage) closeRules(paths []jail.Path) {
+	for _, p := range paths {
+		if !slices.ContainsFunc(h.roots, func(r *root) bool { return r.fd == p.FD }) {
+			unix.Close(p.FD)
+		}
+	}
 }
 
 // ruleFor finds what a rule for a base is on: the base itself, or where it would

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -41,6 +43,34 @@ func (p hostProcess) open() (*host.Processes, error) {
 		return nil, nil
 	}
 	return host.NewProcesses(host.ProcessConfig{})
+}
+
+// prestart begins to start a host process before the command line is looked at,
+// when it is sure to need one: it takes about as long to come up as all that has to
+// be done before the unit runs.
+func prestart(args []string) *host.Processes {
+	if len(args) < 2 || args[0] != "run" || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, string(hostInProcess)) }) {
+		return nil
+	}
+	p, err := hostJailed.open()
+	if err != nil {
+		return nil // it will be said where it is asked for
+	}
+	p.Prestart()
+	return p
+}
+
+// openProcesses is open, with what was started early.
+func (c *console) openProcesses(p hostProcess) (*host.Processes, error) {
+	early := c.processes
+	c.processes = nil
+	if p != hostInProcess && early != nil {
+		return early, nil
+	}
+	if early != nil {
+		_ = early.Close()
+	}
+	return p.open()
 }
 
 // executors is what this host can do, the whole of it.

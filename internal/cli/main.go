@@ -19,17 +19,17 @@ import (
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
-	host.RunCompilerIfAsked()
-	if len(os.Args) > 1 && os.Args[1] == "run" {
-		go warmUp()
-	}
+	host.RunChildIfAsked()
+	processes := prestart(os.Args[1:])
 	ctx, stop := withSignals()
 	defer stop()
-	return execute(ctx, os.Args[1:], newConsole(os.Stdin, os.Stdout, os.Stderr))
+	c := newConsole(os.Stdin, os.Stdout, os.Stderr)
+	c.processes = processes
+	return execute(ctx, os.Args[1:], c)
 }
 
-// warmUp makes the tables that signing and verifying need, beside everything that
-// comes before: they are most of a millisecond, once a process.
+// warmUp makes the tables that signing and verifying need, while the unit is got
+// ready and runs: they are most of a millisecond, once a process.
 func warmUp() {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	ed25519.Verify(ed25519.PublicKey(key[ed25519.SeedSize:]), nil, ed25519.Sign(key, nil))
@@ -75,6 +75,8 @@ type console struct {
 	color    bool // standard error is a terminal that wants colour
 	colorOut bool // standard output is one
 	live     bool // standard error is a terminal, so progress may come and go
+
+	processes *host.Processes // with one on its way; nil if none was needed so early
 }
 
 func newConsole(in, out, err *os.File) *console {

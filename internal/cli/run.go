@@ -95,12 +95,11 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	// Whoever stops reading the unit's output ends the unit's writing, not the record.
 	signal.Ignore(syscall.SIGPIPE)
-	processes, err := f.host.open()
+	processes, err := c.openProcesses(f.host)
 	if err != nil {
 		return fail(exitDecline, err, "")
 	}
 	if processes != nil {
-		processes.Prestart() // it is up by the time that there is something to run
 		defer processes.Close()
 	}
 	program, err := f.program(c, args)
@@ -126,6 +125,7 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 		return fail(exitDecline, err, "")
 	}
 	defer h.close()
+	go warmUp()
 	record, err := h.runOnce(ctx, request, handed.BrokerConfig)
 	if err != nil {
 		return c.declined(err, f.json)

@@ -32,7 +32,6 @@ func TestMain(m *testing.M) {
 type plot struct {
 	Target jailtest.Target
 	Attack string
-	Code   int
 	Free   bool // stay out of jail
 }
 
@@ -45,11 +44,11 @@ func attacker() {
 		fmt.Println("plot:", err)
 		os.Exit(3)
 	}
-	profile := Profile{Code: p.Code, Parent: p.Target.Victim, OpenFiles: 64}
+	profile := Profile{Parent: p.Target.Victim, OpenFiles: 64}
 	if p.Target.Inside >= 0 {
 		profile.Paths = []Path{{FD: p.Target.Inside, Access: Read | Write | Delete}}
 	}
-	CloseInherited(0, 1, 2, p.Code, p.Target.Inside)
+	CloseInherited(0, 1, 2, p.Target.Inside)
 	if !p.Free {
 		if err := goIn(profile); err != nil {
 			fmt.Println("jail:", err)
@@ -69,11 +68,8 @@ func attacker() {
 }
 
 func goIn(p Profile) error {
-	j, err := Enter(p)
-	if err != nil {
-		return err
-	}
-	return j.Seal()
+	_, err := Enter(p)
+	return err
 }
 
 // honest is what a jailed process still can do.
@@ -141,7 +137,7 @@ func scene(t *testing.T, u user) jailtest.Target {
 		Secret: filepath.Join(dir, "out", "key"), Outside: filepath.Join(dir, "out"), Inside: -1,
 		Unix: filepath.Join(dir, "out", "socket"), Victim: os.Getpid(),
 	}
-	for _, d := range []string{dir, target.Outside, filepath.Join(dir, "in"), filepath.Join(dir, "code")} {
+	for _, d := range []string{dir, target.Outside, filepath.Join(dir, "in")} {
 		if err := os.MkdirAll(d, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +177,10 @@ func port(l net.Listener) int {
 func stage(t *testing.T, u user, p plot, storage bool) (said string, ended syscall.WaitStatus) {
 	t.Helper()
 	dir := filepath.Dir(p.Target.Outside)
-	files := []*os.File{openDir(t, filepath.Join(dir, "code"))}
-	p.Code = 3
+	var files []*os.File
 	if storage {
 		files = append(files, openDir(t, filepath.Join(dir, "in")))
-		p.Target.Inside = 4
+		p.Target.Inside = 3
 	}
 	in, err := json.Marshal(p)
 	if err != nil {

@@ -2,7 +2,12 @@
 
 package jail
 
-import "golang.org/x/sys/unix"
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // Offsets into the kernel's seccomp_data.
 const (
@@ -41,9 +46,63 @@ func (p *program) skipUnlessAny(bits uint32, n int) {
 	p.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, bits, 0, uint8(n))
 }
 
-// begin answers for calls of another processor's table, which have other numbers,
-// and loads the number.
-func (p *program) begin() {
+// dispatch is what becomes of each call: a program of its own, or the rest. Most
+// are one answer. The kernel runs a filter for each of its calls when it is
+// installed, to learn which are always allowed, so the way to every answer has to
+// be short: a search over ranges of numbers.
+type dispatch map[uintptr]program
+
+// each answers a for every call listed.
+func (d dispatch) each(a uint32, calls []uintptr) {
+	for _, nr := range calls {
+		var p program
+		p.answer(a)
+		d[nr] = p
+	}
+}
+
+// argIn allows a call when the low half of an argument is one of the values; the
+// kernel takes such arguments as ints.
+func (d dispatch) argIn(nr uintptr, arg uint32, values []uint32, otherwise uint32) {
+	var p program
+	p.load(dataArgs + 8*arg)
+	for _, v := range values {
+		p.skipUnlessEqual(v, 1)
+		p.answer(allow)
+	}
+	p.answer(otherwise)
+	d[nr] = p
+}
+
+// argLacks allows a call when an argument has none of the bits.
+func (d dispatch) argLacks(nr uintptr, arg uint32, bits uint32, otherwise uint32) {
+	var p program
+	p.load(dataArgs + 8*arg)
+	p.skipUnlessAny(bits, 1)
+	p.answer(otherwise)
+	p.answer(allow)
+	d[nr] = p
+}
+
+// argHas allows a call when an argument has all of one set of bits and none of
+// another.
+func (d dispatch) argHas(nr uintptr, arg uint32, want, never uint32, otherwise uint32) {
+	var p program
+	p.load(dataArgs + 8*arg)
+	p.skipUnlessAny(never, 1)
+	p.answer(otherwise)
+	p.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, want, 0, 0)
+	p.skipUnlessEqual(want, 1)
+	p.answer(allow)
+	p.answer(otherwise)
+	d[nr] = p
+}
+
+// filter is the whole program. Calls of another processor's table, which have
+// other numbers, are answered with kill, and what isn't in the table with
+// otherwise.
+func (d dispatch) filter(otherwise uint32) program {
+	var p program
 	p.load(dataArch)
 	p.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, auditArch, 1, 0)
 	p.answer(kill)
@@ -52,46 +111,48 @@ func (p *program) begin() {
 		p.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, otherTable, 0, 1)
 		p.answer(kill)
 	}
+	return append(p, search(d.ranges(otherwise))...)
 }
 
-// each answers a for every call listed.
-func (p *program) each(a uint32, calls []uintptr) {
-	for _, nr := range calls {
-		p.skipUnlessEqual(uint32(nr), 1)
-		p.answer(a)
+// numbers are calls from first up to the next range, with one program.
+type numbers struct {
+	first uint32
+	do    program
+}
+
+func (d dispatch) ranges(otherwise uint32) (list []numbers) {
+	var rest program
+	rest.answer(otherwise)
+	add := func(first uint32, do program) {
+		if n := len(list); n == 0 || !slices.Equal(list[n-1].do, do) {
+			list = append(list, numbers{first, do})
+		}
 	}
-}
-
-// argIn allows a call when the low half of an argument is one of the values; the
-// kernel takes such arguments as ints.
-func (p *program) argIn(nr uintptr, arg uint32, values []uint32, otherwise uint32) {
-	p.skipUnlessEqual(uint32(nr), 2*len(values)+2)
-	p.load(dataArgs + 8*arg)
-	for _, v := range values {
-		p.skipUnlessEqual(v, 1)
-		p.answer(allow)
+	next := uint32(0)
+	for _, nr := range slices.Sorted(maps.Keys(d)) {
+		if uint32(nr) > next || next == 0 && nr > 0 {
+			add(next, rest)
+		}
+		add(uint32(nr), d[nr])
+		next = uint32(nr) + 1
 	}
-	p.answer(otherwise)
+	add(next, rest)
+	return list
 }
 
-// argLacks allows a call when an argument has none of the bits.
-func (p *program) argLacks(nr uintptr, arg uint32, bits uint32, otherwise uint32) {
-	p.skipUnlessEqual(uint32(nr), 4)
-	p.load(dataArgs + 8*arg)
-	p.skipUnlessAny(bits, 1)
-	p.answer(otherwise)
-	p.answer(allow)
-}
-
-// argHas allows a call when an argument has all of one set of bits and none of
-// another.
-func (p *program) argHas(nr uintptr, arg uint32, want, never uint32, otherwise uint32) {
-	p.skipUnlessEqual(uint32(nr), 7)
-	p.load(dataArgs + 8*arg)
-	p.skipUnlessAny(never, 1)
-	p.answer(otherwise)
-	p.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, want, 0, 0)
-	p.skipUnlessEqual(want, 1)
-	p.answer(allow)
-	p.answer(otherwise)
+// search finds the range that the number is in, by halves.
+func search(list []numbers) program {
+	if len(list) == 1 {
+		return list[0].do
+	}
+	half := len(list) / 2
+	low, high := search(list[:half]), search(list[half:])
+	var p program
+	if len(low) < 256 {
+		p.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, list[half].first, uint8(len(low)), 0)
+	} else {
+		p.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, list[half].first, 0, 1)
+		p.add(unix.BPF_JMP|unix.BPF_JA, uint32(len(low)), 0, 0)
+	}
+	return slices.Concat(p, low, high)
 }

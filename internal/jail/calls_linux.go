@@ -35,18 +35,12 @@ var pathCalls = []uintptr{
 	unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_UTIMENSAT,
 }
 
-// enteringCalls are what is needed between Enter and Seal, and not after.
-var enteringCalls = []uintptr{
-	unix.SYS_SECCOMP, unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF,
-	unix.SYS_CAPGET, unix.SYS_CAPSET, unix.SYS_SETGROUPS, unix.SYS_SETRESUID, unix.SYS_SETRESGID, unix.SYS_PRCTL,
-}
-
 // deadlyCalls have no place in a host process whatever went wrong in it: to try
 // one is to be out of the engine. The process ends there and then, which the
 // supervisor sees and records (§7.5).
 var deadlyCalls = []uintptr{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
-	unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL,
+	unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL,
 	unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_KCMP,
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
@@ -63,38 +57,24 @@ var deadlyCalls = []uintptr{
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// entered is the filter of Enter. It allows what both steps need, and stays in
-// force behind that of Seal: the stricter answer counts.
-func entered(pid int) []unix.SockFilter {
-	var p program
-	p.begin()
-	p.each(allow, slices.Concat(plainCalls, archCalls, pathCalls, enteringCalls))
-	p.argLacks(unix.SYS_MMAP, 2, unix.PROT_EXEC, kill)
-	p.argIn(unix.SYS_TGKILL, 0, []uint32{uint32(pid)}, kill)
-	p.argIn(unix.SYS_KILL, 0, []uint32{uint32(pid)}, kill)
-	p.argHas(unix.SYS_CLONE, 0, unix.CLONE_VM|unix.CLONE_THREAD, namespaces, kill)
-	p.each(fail(unix.ENOSYS), []uintptr{unix.SYS_CLONE3}) // its flags lie in memory; libc then uses clone
-	// F_SETOWN and F_SETSIG would have the kernel send signals on our behalf.
-	p.argIn(unix.SYS_FCNTL, 1, []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL,
-		unix.F_SETFL}, fail(unix.EPERM))
-	p.each(allow, []uintptr{unix.SYS_MPROTECT, unix.SYS_TKILL}) // until Seal: psx has threads signal each other
-	p.each(kill, slices.Concat(deadlyCalls, archDeadly))
-	p.answer(fail(unix.EPERM))
-	return p
-}
-
-// sealed is the filter of Seal, which only takes away.
-func sealed(paths bool) []unix.SockFilter {
-	var p program
-	p.begin()
-	p.argLacks(unix.SYS_MPROTECT, 2, unix.PROT_EXEC, kill)
-	p.each(kill, []uintptr{unix.SYS_TKILL})
-	// The runtime names its memory; nothing else is to be set any more.
-	p.argIn(unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_VMA}, fail(unix.EPERM))
-	p.each(fail(unix.EPERM), slices.DeleteFunc(slices.Clone(enteringCalls), func(nr uintptr) bool { return nr == unix.SYS_PRCTL }))
-	if !paths {
-		p.each(fail(unix.EPERM), pathCalls)
+// callFilter is the filter of a process.
+func callFilter(pid int, paths bool) program {
+	d := dispatch{}
+	d.each(allow, slices.Concat(plainCalls, archCalls))
+	if paths {
+		d.each(allow, pathCalls)
 	}
-	p.answer(allow)
-	return p
+	d.each(kill, slices.Concat(deadlyCalls, archDeadly))
+	// The code that runs is loaded; there is to be no other.
+	d.argLacks(unix.SYS_MMAP, 2, unix.PROT_EXEC, kill)
+	d.argLacks(unix.SYS_MPROTECT, 2, unix.PROT_EXEC, kill)
+	d.argIn(unix.SYS_TGKILL, 0, []uint32{uint32(pid)}, kill)
+	d.argIn(unix.SYS_KILL, 0, []uint32{uint32(pid)}, kill)
+	d.argHas(unix.SYS_CLONE, 0, unix.CLONE_VM|unix.CLONE_THREAD, namespaces, kill)
+	d.each(fail(unix.ENOSYS), []uintptr{unix.SYS_CLONE3}) // its flags lie in memory; libc then uses clone
+	// F_SETOWN and F_SETSIG would have the kernel send signals on our behalf.
+	d.argIn(unix.SYS_FCNTL, 1, []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL,
+		unix.F_SETFL}, fail(unix.EPERM))
+	d.argIn(unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_VMA}, fail(unix.EPERM)) // the runtime names its memory
+	return d.filter(fail(unix.EPERM))
 }

@@ -1,12 +1,8 @@
 // Package jail is what a host process gives up before a unit runs in it (§2.1,
 // §7.4). It keeps the descriptors that it was handed, what lies beneath the
 // directories among them, its memory and its processor; it loses the rest of the
-// machine for good.
-//
-// A process goes in by two steps. Enter takes away everything that isn't needed to
-// load compiled code. Seal, before the first instruction of a unit, takes away
-// what only loading needed: new machine code, other identities, and paths
-// altogether where no directory was handed over.
+// machine for good. It goes in by one call, when it has all that it needs and
+// before the first instruction of a unit.
 package jail
 
 import (
@@ -33,14 +29,11 @@ type Path struct {
 
 // Profile is what a process keeps.
 type Profile struct {
-	// Code is the directory that compiled code is loaded from between Enter and
-	// Seal. It is readable, no more.
-	Code int
-	// Paths are what the unit may reach. With none of them, Seal takes away every
-	// system call that takes a path.
+	// Paths are what the unit may reach. With none of them, every system call that
+	// takes a path goes.
 	Paths []Path
-	// Memory is how much address space may be taken beyond what there is at Enter,
-	// in bytes. Zero bounds nothing.
+	// Memory is how much address space may be taken beyond what there is on
+	// entering, in bytes. Zero bounds nothing.
 	Memory uint64
 	// OpenFiles bounds the descriptors. Zero leaves the bound as it is.
 	OpenFiles uint64

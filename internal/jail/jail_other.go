@@ -9,22 +9,13 @@ import (
 
 var errSystem = errors.New("there is no jail for " + runtime.GOOS + "/" + runtime.GOARCH + "; run on Linux on amd64 or arm64")
 
-// Jail is a process that has gone in.
-type Jail struct{}
-
 // Survey says what can be established here.
 func Survey() []Mechanism {
 	return []Mechanism{{Name: "jail", Missing: errSystem, Needed: EveryProcess}}
 }
 
 // Enter can't be done here.
-func Enter(Profile) (*Jail, error) { return nil, Missing(Survey(), false) }
-
-// Seal can't be done here.
-func (*Jail) Seal() error { return errSystem }
-
-// Mechanisms are none.
-func (*Jail) Mechanisms() []Mechanism { return Survey() }
+func Enter(Profile) ([]Mechanism, error) { return nil, Missing(Survey(), false) }
 
 // CloseInherited does nothing where no process is jailed.
 func CloseInherited(...int) {}

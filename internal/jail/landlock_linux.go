@@ -53,7 +53,7 @@ func landlockVersion() (int, error) {
 
 // confine denies all files but the given, and, where the kernel's version can,
 // TCP, abstract sockets and signals to anyone outside.
-func confine(version int, code int, paths []Path) error {
+func confine(version int, paths []Path) error {
 	files := handled[min(version, len(handled))-1]
 	attr := landlock.RulesetAttr{HandledAccessFS: files}
 	if version >= landlockNet {
@@ -72,7 +72,7 @@ func confine(version int, code int, paths []Path) error {
 		return fmt.Errorf("landlock: threads: %w", err)
 	}
 	defer unix.Close(threads)
-	for _, p := range append(slices.Clone(paths), Path{FD: code, Access: Read}, Path{FD: threads, Access: Read}) {
+	for _, p := range append(slices.Clone(paths), Path{FD: threads, Access: Read}) {
 		if err := allowBeneath(ruleset, p, files); err != nil {
 			return fmt.Errorf("landlock: rule for descriptor %d: %w", p.FD, err)
 		}

@@ -12,7 +12,7 @@ import (
 // onAllThreads makes a system call on every thread, those that the runtime has
 // started already included: most restrictions are a thread's own.
 func onAllThreads(what string, nr, a, b, c uintptr) error {
-	if _, _, errno := psx.Syscall3(nr, a, b, c); errno != 0 {
+	if _, _, errno := psx.Syscall6(nr, a, b, c, 0, 0, 0); errno != 0 {
 		return fmt.Errorf("%s: %w", what, errno)
 	}
 	return nil
