@@ -25,7 +25,7 @@ import (
 const crashDir = "JOULEBOX_TEST_CRASH_DIR"
 
 // onDisk is a house whose key and records are in a directory.
-func onDisk(t testing.TB, dir string) (house, *store.Dir) {
+func onDisk(t testing.TB, dir string, change ...func(*supervisor.Config)) (house, *store.Dir) {
 	t.Helper()
 	// As the command does it: the key comes first, and records without one are an
 	// error, never a new key.
@@ -38,9 +38,9 @@ func onDisk(t testing.TB, dir string) (house, *store.Dir) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, func(c *supervisor.Config) {
+	h := newHouse(t, append(change, func(c *supervisor.Config) {
 		c.Signer, c.Sequence, c.Objects, c.Log = key, key.Next, disk, disk
-	})
+	})...)
 	return h, disk
 }
 

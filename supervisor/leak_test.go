@@ -42,8 +42,16 @@ func TestTenThousandRunsLeaveNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: ten thousand runs take ten seconds")
 	}
+	leavesNothing(t, runsForLeaks, inProcess)
+}
+
+// TestRunsInProcessesLeaveNothing is the same for units in processes of their own,
+// which take longer to start.
+func TestRunsInProcessesLeaveNothing(t *testing.T) { leavesNothing(t, 200) }
+
+func leavesNothing(t *testing.T, runs int, change ...func(*supervisor.Config)) {
 	dir := t.TempDir()
-	h, _ := onDisk(t, dir)
+	h, _ := onDisk(t, dir, change...)
 	stage := func(n int) {
 		for i := range n {
 			images := [][]byte{returns(0), returns(1), unreachable(), grows(), counts(100), spins()}
@@ -54,9 +62,9 @@ func TestTenThousandRunsLeaveNothing(t *testing.T) {
 			h.run(t, r, host.BrokerConfig{})
 		}
 	}
-	stage(500)
+	stage(max(50, runs/20))
 	before := takeFootprint(t)
-	stage(runsForLeaks)
+	stage(runs)
 	after := takeFootprint(t)
 	t.Logf("before %+v, after %+v", before, after)
 	if after.goroutines > before.goroutines+2 || after.files > before.files || after.mappings > before.mappings+20 {

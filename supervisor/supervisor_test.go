@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	host.RunCompilerIfAsked()
+	host.RunChildIfAsked()
 	os.Exit(m.Run())
 }
 
@@ -55,7 +55,7 @@ func newHouse(t testing.TB, change ...func(*supervisor.Config)) house {
 		Sequence:  func(context.Context) (uint64, error) { return sequence.Add(1), nil },
 		Objects:   memory,
 		Log:       memory,
-		Executors: []host.Executor{host.S0(e), host.S1(e), host.S2(e)},
+		Executors: jailedExecutors(t, e),
 		Meters:    supervisor.HostMeters(meter.DefaultTable()).Find,
 		Table:     meter.DefaultTable(),
 	}
