@@ -61,7 +61,7 @@ func TestKilledAtAnyInstantLosesNothing(t *testing.T) {
 }
 
 func runUntilKilled(t *testing.T, dir string) {
-	h, _ := onDisk(t, dir)
+	h, _ := onDisk(t, dir, inProcess)
 	for i := 0; ; i++ {
 		r := h.run(t, request(returns(i%3)), host.BrokerConfig{})
 		fmt.Println("acknowledged", r.Bundle.Statement().ID())
