@@ -16,9 +16,9 @@ need apt-get apt
 say "fetching the sources"
 mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/src"
 # The mirror is the machine's own, unless DEBIAN_MIRROR names one.
-mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)}
+mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Codename: bookworm' | sed -n 1p)}
 printf 'deb-src [signed-by=%s] %s bookworm main\n' /usr/share/keyrings/debian-archive-keyring.gpg \
-	"$mirror" >"$work/apt/sources.list"
+	"${mirror:-http://deb.debian.org/debian}" >"$work/apt/sources.list"
 apt=(apt-get -qq -o Dir::Etc::SourceList="$work/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
 	-o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt" -o Debug::NoLocking=1)
 [ "$(id -u)" != 0 ] || apt+=(-o APT::Sandbox::User=root)
