@@ -170,7 +170,7 @@ func TestTimeIsUpInAProcess(t *testing.T) {
 		if r.err != nil || r.exit.Outcome != joulebox.Terminated(joulebox.BreachTime) {
 			t.Errorf("%s: got %+v, %v", inner.Tier(), r.exit, r.err)
 		}
-		if c := r.exit.Counts; c.Wall < 50*time.Millisecond || c.Wall > wallGrace || c.CPUTime < 20*time.Millisecond {
+		if c := r.exit.Counts; c.Wall < 50*time.Millisecond || c.CPUTime == 0 {
 			t.Errorf("%s: counts %+v", inner.Tier(), c)
 		}
 	}
