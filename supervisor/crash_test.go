@@ -51,13 +51,8 @@ func TestKilledAtAnyInstantLosesNothing(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var acknowledged []string
-	window := 150 * time.Millisecond
 	for range 40 {
-		runs := killedRuns(t, dir, window)
-		if len(runs) == 0 && len(acknowledged) == 0 {
-			window = min(2*window, 2*time.Second) // a slow start, as with the race detector
-		}
-		acknowledged = append(acknowledged, runs...)
+		acknowledged = append(acknowledged, killedRuns(t, dir)...)
 	}
 	if len(acknowledged) < 40 {
 		t.Fatalf("only %d runs were acknowledged before the kills: the test would prove little", len(acknowledged))
@@ -75,7 +70,7 @@ func runUntilKilled(t *testing.T, dir string) {
 
 // killedRuns starts a child and kills it a random moment after its first line,
 // or before it has any. It returns what the child acknowledged.
-func killedRuns(t *testing.T, dir string, window time.Duration) (acknowledged []string) {
+func killedRuns(t *testing.T, dir string) (acknowledged []string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestKilledAtAnyInstantLosesNothing$", "-test.v")
 	c.Env = append(os.Environ(), crashDir+"="+dir)
@@ -86,7 +81,7 @@ func killedRuns(t *testing.T, dir string, window time.Duration) (acknowledged []
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(20*time.Millisecond+rand.N(window), func() { _ = c.Process.Kill() })
+	time.AfterFunc(20*time.Millisecond+rand.N(150*time.Millisecond), func() { _ = c.Process.Kill() })
 	for s := bufio.NewScanner(out); s.Scan(); {
 		id, ok := strings.CutPrefix(s.Text(), "acknowledged ")
 		if _, err := joulebox.ParseID(id); ok && err == nil { // a line cut short by the kill is none
