@@ -9,9 +9,10 @@ import (
 // ProcessConfig says how units are kept in host processes of their own.
 type ProcessConfig struct {
 	// Keep is how many processes are kept after a run for the next run of the same
-	// unit. A process that waits draws power, which has to be booked (§15); zero
-	// keeps none.
+	// unit. A process that waits draws power, which Idle books (§15); zero keeps
+	// none.
 	Keep int
+	Idle Idle
 }
 
 // Jailed is an executor that runs the units of another one in host processes:

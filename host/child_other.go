@@ -17,6 +17,9 @@ func NewProcesses(ProcessConfig) (*Processes, error) { return &Processes{}, nil 
 // Prestart does nothing.
 func (*Processes) Prestart() {}
 
+// Settle does nothing.
+func (*Processes) Settle() {}
+
 // Close does nothing.
 func (*Processes) Close() error { return nil }
 

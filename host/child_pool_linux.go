@@ -36,6 +36,9 @@ func NewProcesses(c ProcessConfig) (*Processes, error) {
 	if !hostedHook {
 		return nil, errors.New("host processes are re-executions of this program, which needs host.RunChildIfAsked as the first call of main")
 	}
+	if c.Idle == nil {
+		c.Idle = unbooked{}
+	}
 	return &Processes{config: c, survey: jail.Survey()}, nil
 }
 
@@ -98,6 +101,9 @@ func (p *Processes) Close() error {
 	p.closed = true
 	idle, blank := p.idle, p.blank
 	p.idle, p.blank = nil, nil
+	for _, process := range idle {
+		p.evict(process)
+	}
 	p.mu.Unlock()
 	for _, process := range idle {
 		p.end(process)
@@ -186,16 +192,54 @@ func (p *Processes) keep(process *process) {
 	p.mu.Lock()
 	evicted := process
 	if !p.closed && p.config.Keep > 0 {
+		process.waits()
+		process.slot = p.config.Idle.Waits(process.key.unit)
 		p.idle = append(p.idle, process)
 		evicted = nil
 		if len(p.idle) > p.config.Keep {
 			evicted = p.idle[0]
 			p.idle = slices.Delete(p.idle, 0, 1)
+			p.evict(evicted)
 		}
 	}
 	p.mu.Unlock()
 	if evicted != nil {
 		p.end(evicted)
+	}
+}
+
+// book closes the account of a process that a run has taken, or that wasn't fit to
+// be taken.
+func (p *Processes) book(process *process, drew Drawn, claimed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.config.Idle.Drew(process.slot, drew)
+	if process.claimed = claimed; claimed {
+		p.config.Idle.Claimed(process.slot, process.key.unit)
+	} else {
+		p.config.Idle.Evicted(process.slot)
+	}
+}
+
+// settle says what a waiting process drew since the last time. The lock is held.
+func (p *Processes) settle(process *process) {
+	if d := process.drew(); d.Wall > 0 {
+		p.config.Idle.Drew(process.slot, d)
+	}
+}
+
+// evict ends the waiting of a process that nobody claimed. The lock is held.
+func (p *Processes) evict(process *process) {
+	p.settle(process)
+	p.config.Idle.Evicted(process.slot)
+}
+
+// Settle has Idle told what all waiting processes drew up to now.
+func (p *Processes) Settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, process := range p.idle {
+		p.settle(process)
 	}
 }
 
@@ -219,7 +263,10 @@ func (p *Processes) start(ctx context.Context, x wasmExecutor, job Job) (Run, er
 		return nil, err
 	}
 	if process := p.takeIdle(key); process != nil {
-		if run, err := p.begin(ctx, process, x, job, entry); err == nil {
+		drew := process.drew()
+		run, err := p.begin(ctx, process, x, job, entry)
+		p.book(process, drew, err == nil)
+		if err == nil {
 			return run, nil
 		}
 		p.end(process) // it died while it waited

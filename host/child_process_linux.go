@@ -27,6 +27,13 @@ type process struct {
 
 	mu   sync.Mutex
 	gone bool // it was waited for
+
+	// While it waits for a run, and until when that is settled.
+	slot    uint64
+	claimed bool
+	since   time.Time
+	cpu     time.Duration
+	memory  uint64
 }
 
 // clockID is a clock that the kernel keeps of another process.
@@ -66,6 +73,30 @@ func (p *process) kill() {
 	if !p.gone {
 		_ = p.process.Kill() // it may have died by itself
 	}
+}
+
+// waits begins the account of a process that has nothing to do.
+func (p *process) waits() {
+	p.claimed, p.since, p.cpu, p.memory = false, time.Now(), p.clock.read(), residentBytes(p.process.Pid)
+}
+
+// drew is what a waiting process drew since it was asked last.
+func (p *process) drew() Drawn {
+	now, cpu := time.Now(), p.clock.read()
+	d := Drawn{CPUTime: cpu - p.cpu, Wall: now.Sub(p.since), Memory: p.memory}
+	p.since, p.cpu = now, cpu
+	return d
+}
+
+// residentBytes is the memory that a process holds, or zero when it is gone.
+func residentBytes(pid int) uint64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(fields[1], 10, 64)
+	return pages * uint64(os.Getpagesize())
 }
 
 // signal tells the process to look at the shared page.

@@ -89,6 +89,9 @@ func (r *jailedRun) order(entry string) *order {
 	return o
 }
 
+// Slot is the slot of the process, if it was kept for this run.
+func (r *jailedRun) Slot() (uint64, bool) { return r.process.slot, r.process.claimed }
+
 // Wait serves the process until its run has ended.
 func (r *jailedRun) Wait() (Exit, error) {
 	overdue := time.AfterFunc(r.job.Limits.Wall+wallGrace, func() { r.kill(joulebox.BreachTime) })

@@ -200,3 +200,28 @@ func TestRAPLUnavailableSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestIdleEnergy(t *testing.T) {
+	table := meter.DefaultTable()
+	for _, c := range []struct {
+		cpu    time.Duration
+		memory uint64
+		kept   time.Duration
+		want   joulebox.Microjoules
+	}{
+		{0, 0, time.Hour, 0},
+		{0, 1 << 30, time.Second, 125_000},
+		{0, 1 << 20, time.Hour, 439_454},         // 125000 × 3600 / 1024, rounded up
+		{time.Millisecond, 0, time.Second, 4375}, // it woke
+		{0, 1, time.Nanosecond, 1},
+		{0, 1 << 30, -time.Second, 0},
+	} {
+		got, err := table.IdleEnergy(c.cpu, c.memory, c.kept)
+		if err != nil || got != c.want {
+			t.Errorf("%v awake, %d bytes for %v: got %d, %v, want %d", c.cpu, c.memory, c.kept, got, err, c.want)
+		}
+	}
+	if _, err := table.IdleEnergy(0, math.MaxUint64, math.MaxInt64); err == nil {
+		t.Error("an overflow is let through")
+	}
+}

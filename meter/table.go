@@ -22,6 +22,9 @@ type Table struct {
 	// MicrojoulesPerCPUSecond is what a second of CPU time costs, for tiers that
 	// count no instructions and for programs that a unit starts.
 	MicrojoulesPerCPUSecond uint64
+	// MicrojoulesPerGiBSecond is what it costs to keep a gibibyte of memory for a
+	// second, with nobody at work on it.
+	MicrojoulesPerGiBSecond uint64
 }
 
 // DefaultTable is the one place where the constants stand. Their source: the
@@ -29,7 +32,9 @@ type Table struct {
 // thermal design power, 64 cores, so 4.375 W a core), and 4.4e9 simple
 // WebAssembly instructions a second on one such core, which makes about one
 // nanojoule an instruction. A 128-bit vector instruction is taken as two scalar
-// ones; host calls have a table of their own. They are coarse: expect an error of a
+// ones; host calls have a table of their own. Memory that is only kept is taken at an
+// eighth of a watt a gibibyte, of the one to two watts that an 8 GiB module of
+// DDR4 draws in standby. They are coarse: expect an error of a
 // factor of two either way.
 func DefaultTable() Table {
 	return Table{
@@ -37,6 +42,7 @@ func DefaultTable() Table {
 		UnitsPerVector:          2,
 		Tolls:                   toll.Default(),
 		MicrojoulesPerCPUSecond: 4_375_000,
+		MicrojoulesPerGiBSecond: 125_000,
 	}
 }
 
@@ -66,6 +72,30 @@ func (t Table) CPUEnergy(d time.Duration) (joulebox.Microjoules, error) {
 		return 0, nil
 	}
 	return scale(uint64(d), t.MicrojoulesPerCPUSecond, uint64(time.Second))
+}
+
+// IdleEnergy is the cost of state that is kept while nothing runs: the CPU time
+// that it took all the same, and its memory for as long as it was kept. Rounded up.
+func (t Table) IdleEnergy(cpu time.Duration, memory uint64, kept time.Duration) (joulebox.Microjoules, error) {
+	awake, err := t.CPUEnergy(cpu)
+	if err != nil || kept <= 0 {
+		return awake, err
+	}
+	const kibibyte, kibibytesPerGiB = 1 << 10, 1 << 20
+	kibibytes := memory/kibibyte + min(memory%kibibyte, 1)
+	for _, part := range []struct{ time, second uint64 }{
+		{uint64(kept / time.Second), 1}, {uint64(kept % time.Second), uint64(time.Second)},
+	} {
+		hi, product := bits.Mul64(kibibytes, part.time)
+		uj, err := scale(product, t.MicrojoulesPerGiBSecond, part.second*kibibytesPerGiB)
+		if err != nil || hi != 0 {
+			return 0, errTooMuch
+		}
+		if awake, err = awake.Add(uj); err != nil {
+			return 0, err
+		}
+	}
+	return awake, nil
 }
 
 // Fuel is the largest number of units whose energy stays within the budget: the

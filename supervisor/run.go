@@ -135,6 +135,7 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 	if err != nil {
 		return f, err
 	}
+	f.idle = s.config.Pool.claimedBy(run)
 	spans, err := begin(ctx, p.meters, run)
 	defer func() { err = errors.Join(err, closeAll(spans)) }()
 	if err != nil {
@@ -168,9 +169,13 @@ func (p *Plan) settle(f *finished, spans []meter.Span, broker *host.Broker) (err
 	if f.energy, err = read(spans); err != nil {
 		return err
 	}
+	if err = f.addIdle(); err != nil {
+		return err
+	}
 	f.devices = identities(p.meters, f.energy)
 	f.denials, f.logDropped = broker.Denials(), broker.Usage().LogDropped
 	f.result, f.probing = result(f.exit, broker), probing(broker)
+	f.result.Usage.IdleUJ = uint64(f.idle)
 	return nil
 }
 

@@ -20,6 +20,7 @@ type finished struct {
 	exit     host.Exit
 	result   bundle.Result
 	energy   []receipt.Energy
+	idle     joulebox.Microjoules // that the run's process drew before it (§15)
 	devices  []attestation.Device
 	probing  []attestation.Probe
 	journal  joulebox.ID // the root; zero without one

@@ -37,6 +37,9 @@ type Config struct {
 	// Ceilings are the largest I/O ceilings that count as a bound (§2.4).
 	Ceilings grant.Ceilings
 
+	// Pool books what kept processes draw, if any are kept.
+	Pool *Pool
+
 	Now  func() time.Time // defaults to time.Now
 	Rand io.Reader        // defaults to crypto/rand
 }
