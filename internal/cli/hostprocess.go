@@ -2,12 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/meter"
+	"github.com/joulebox/joulebox/supervisor"
 )
 
 // hostProcess is where units run.
@@ -43,6 +46,17 @@ func (p hostProcess) open() (*host.Processes, error) {
 		return nil, nil
 	}
 	return host.NewProcesses(host.ProcessConfig{})
+}
+
+// openPool is open for a server, which keeps a few processes for the next call of
+// the same unit, and books what they draw meanwhile (§15).
+func (p hostProcess) openPool() (*host.Processes, *supervisor.Pool, error) {
+	if p == hostInProcess {
+		return nil, nil, nil
+	}
+	pool := supervisor.NewPool(meter.DefaultTable())
+	processes, err := host.NewProcesses(host.ProcessConfig{Keep: 2 * runtime.NumCPU(), Idle: pool})
+	return processes, pool, err
 }
 
 // prestart begins to start a host process before the command line is looked at,

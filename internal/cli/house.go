@@ -21,6 +21,7 @@ type house struct {
 	store      *store.Dir
 	engine     *host.Engine
 	processes  *host.Processes // nil where units run in this process
+	pool       *supervisor.Pool
 }
 
 // openHouse opens store, key and engine, and takes over the host processes. A key is made at the first use, and
@@ -77,7 +78,7 @@ func (h *house) config() supervisor.Config {
 		Signer: h.key, Sequence: h.key.Next,
 		Objects: h.store, Log: h.store,
 		Executors: executors(h.engine, h.processes), Meters: supervisor.HostMeters(table).Find, Table: table,
-		Ceilings: hostCeilings(),
+		Ceilings: hostCeilings(), Pool: h.pool,
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *console) mcp(ctx context.Context, f mcpFlags) error {
 			return fail(exitUsage, fmt.Errorf("--policy: %w", err), "")
 		}
 	}
-	processes, err := f.host.open()
+	processes, pool, err := f.host.openPool()
 	if err != nil {
 		return fail(exitFailed, err, "")
 	}
@@ -85,6 +85,7 @@ func (c *console) mcp(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return fail(exitFailed, err, "")
 	}
+	h.pool = pool
 	defer h.closeSoon()
 	s, err := h.mcpServer(c, policy, f)
 	if err != nil {
