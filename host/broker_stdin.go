@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -74,7 +75,7 @@ func (in *input) Read(ctx context.Context, bufs [][]byte) (int, error) {
 
 func (in *input) read(ctx context.Context, bufs [][]byte) (int, error) {
 	if in.direct {
-		return readFull(in.r, bufs)
+		return in.readNow(ctx, bufs)
 	}
 	for {
 		n, changed, err := in.deliver(bufs)
@@ -87,6 +88,20 @@ func (in *input) read(ctx context.Context, bufs [][]byte) (int, error) {
 			return 0, ctx.Err()
 		}
 	}
+}
+
+// readNow reads what can be waited for here. A pipe from another process is filled
+// only as long as that one counts the run as running, so the end of the run has to
+// break the read off on this side too.
+func (in *input) readNow(ctx context.Context, bufs [][]byte) (int, error) {
+	if handed, ok := in.r.(*handedInput); ok {
+		defer context.AfterFunc(ctx, handed.wake)()
+	}
+	n, err := readFull(in.r, bufs)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ctx.Err()
+	}
+	return n, err
 }
 
 // readFull fills the buffers from a reader that doesn't block.

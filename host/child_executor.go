@@ -44,11 +44,6 @@ func (x jailed) Provides(need string) bool {
 func (x jailed) Unavailable() error { return x.processes.unavailable() }
 
 func (x jailed) Start(ctx context.Context, job Job) (Run, error) {
-	// A run that is journaled stays in this process, for now: what a cancelled one
-	// wrote last could be lost on the way between two.
-	if job.Broker.journaling != nil {
-		return x.inner.Start(ctx, job)
-	}
 	return x.processes.start(ctx, x.inner, job)
 }
 

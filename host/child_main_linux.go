@@ -90,7 +90,9 @@ func (h *hosted) prepare() error {
 	if err := h.receiveSetup(); err != nil {
 		return err
 	}
-	go h.listen()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM) // until here it would end the process
+	go h.listen(signals)
 	if err := h.load(h.channel.descriptors()[1]); err != nil {
 		return err
 	}
@@ -190,9 +192,7 @@ func (h *hosted) tree() (*Tree, error) {
 
 // listen waits for the supervisor's signal, which is to look whether the run
 // under way is to end.
-func (h *hosted) listen() {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM)
+func (h *hosted) listen(signals <-chan os.Signal) {
 	for range signals {
 		h.mu.Lock()
 		if h.number != 0 && h.number == h.page.cancel.Load() {

@@ -39,5 +39,6 @@ func runHostedIfAsked() {}
 type handedInput struct{ steady bool }
 
 func (*handedInput) Read([]byte) (int, error) { return 0, errSystem }
+func (*handedInput) wake()                    {}
 
 var errSystem = jail.Missing(jail.Survey(), false)

@@ -140,3 +140,6 @@ func (in *handedInput) Read(p []byte) (int, error) {
 
 // SetReadDeadline wakes a read, so that nothing is left of a run that ends.
 func (in *handedInput) SetReadDeadline(t time.Time) error { return in.file.SetReadDeadline(t) }
+
+// wake ends a read, and every later one.
+func (in *handedInput) wake() { _ = in.SetReadDeadline(time.Unix(1, 0)) }

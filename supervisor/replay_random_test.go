@@ -212,7 +212,7 @@ func recordRandom(t testing.TB, h house, r *rand.Rand, image []byte) (*superviso
 		t.Fatal(err)
 	}
 	if record.NoJournal != nil {
-		t.Fatal(record.NoJournal)
+		t.Fatalf("%v: %v %+v", record.NoJournal, record.Exit.Outcome, record.Exit)
 	}
 	return record, stdout
 }

@@ -27,7 +27,7 @@ var parts = []part{
 	{"Key custody", "§7.4", engineering, "a key file that only its user can read; sequence numbers never repeat; copies are noticed", "TPM, HSM and agent"},
 	{"Anti-evasion", "§7.5", engineering, "clock, randomness, names and environment are the grant's; denied reaching about is recorded as probing", "normalised timing"},
 	{"S0 Bare, S1 Capability", "§2.2", engineering, "trusted WASM, ended from outside at its bounds", "native programs"},
-	{"S2 Sandbox", "§2.2", engineering, "instruction metering, memory cap, wall and CPU time, every capability brokered; WASI preview 1 and the sandbox interface; a jailed host process without key, meter, store or network", "warm host processes, whose idle energy isn't booked yet"},
+	{"S2 Sandbox", "§2.2", engineering, "instruction metering, memory cap, wall and CPU time, every capability brokered; WASI preview 1 and the sandbox interface; a jailed host process without key, meter, store or network", "warm host processes outside of the agent server"},
 	{"S3 Partition", "§2.2", absent, "", "everything: such a request is declined"},
 	{"S4 Unikernel, S5 MicroVM", "§2.2", absent, "", "everything: such a request is declined"},
 	{"S6 Confidential, TEE evidence", "§7.6", absent, "the form is read; a bundle at S6 ends as incomplete", "verification and generation of evidence"},
@@ -38,7 +38,7 @@ var parts = []part{
 	{"Build ledger", "§12", absent, "", "everything"},
 	{"Durable run records", "§13", absent, "", "everything"},
 	{"Environment manifest", "§14", absent, "the signed form is read in a bundle", "ingestion"},
-	{"Warm pools", "§15", absent, "", "everything"},
+	{"Warm pools", "§15", engineering, "the books of a pool, balanced at every instant; the agent server's host processes are on them, idle energy in the claiming run's receipt", "pools on disk, `joulebox pool`, claims by environment"},
 	{"Fleet records", "§16", absent, "", "everything"},
 }
 
