@@ -38,6 +38,7 @@ type BrokerConfig struct {
 	Stdin          io.Reader // nil is empty
 	Stdout, Stderr io.Writer // nil is discarded
 	Terminal       bool      // tell the unit that its streams are a terminal
+	TTY            *TTY      // give a native unit a terminal for them; nil gives it pipes
 
 	// Image is what the unit finds at its root, read-only and without a grant; nil
 	// is nothing. Grants and mounts can't lie over it.

@@ -111,6 +111,25 @@ func (f *feed) stop() {
 	f.pipe.Close()
 }
 
+// halt is stop for a pipe whose readers are gone. It returns how many bytes lie in
+// it that nobody took.
+func (f *feed) halt() (left uint64) {
+	if f.cancel != nil {
+		f.cancel()
+		_ = f.pipe.SetWriteDeadline(time.Unix(1, 0))
+		<-f.done
+	}
+	if c, err := f.pipe.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) {
+			if n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil {
+				left = uint64(n)
+			}
+		})
+	}
+	f.pipe.Close()
+	return left
+}
+
 // giveBack leaves what the unit didn't take to whoever reads after it, where the
 // input can be wound back.
 func (f *feed) giveBack() {

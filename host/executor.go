@@ -34,6 +34,7 @@ type Job struct {
 	UnitID  joulebox.ID            // of Unit; zero has it computed where it is needed
 	Image   []byte                 // a module, whose content address is Unit.ImageID; nil if Tree is set
 	Tree    *Tree                  // whose ID is Unit.ImageID, with the module that the entrypoint names
+	Native  *Native                // what a native unit is executed from; nil for a module
 	Devices []joulebox.DeviceClass // what the grants allow
 	Broker  *Broker
 	Limits  Limits

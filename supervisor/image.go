@@ -8,6 +8,9 @@ import (
 
 // imageID is the content address of what is executed (§3).
 func (r Request) imageID() joulebox.ID {
+	if r.Native != nil {
+		return r.Native.ID
+	}
 	if r.Tree != nil {
 		return r.Tree.ID()
 	}
@@ -16,6 +19,9 @@ func (r Request) imageID() joulebox.ID {
 
 // artifact is what kind of thing runs, read as a verifier will read it.
 func (r Request) artifact() grant.Artifact {
+	if r.Native != nil {
+		return grant.Native
+	}
 	if r.Tree == nil {
 		return grant.WASM
 	}
@@ -30,6 +36,9 @@ func (r Request) artifact() grant.Artifact {
 // imageObject is the image object that the record carries (§3); nil for a module,
 // which needs none.
 func (p *Plan) imageObject() *unit.Image {
+	if p.native != nil {
+		return &p.native.Image
+	}
 	if p.tree == nil {
 		return nil
 	}
@@ -38,8 +47,12 @@ func (p *Plan) imageObject() *unit.Image {
 }
 
 // imageParts are the bytes that the image id is taken over, and those of every
-// file that it names.
+// file that it names, but for a root filesystem's: those are kept where it is.
 func (p *Plan) imageParts() (parts [][]byte, err error) {
+	if p.native != nil {
+		object, err := p.native.Image.Canonical()
+		return [][]byte{object}, err
+	}
 	if p.tree == nil {
 		return [][]byte{p.image}, nil
 	}
@@ -53,6 +66,9 @@ func (p *Plan) imageParts() (parts [][]byte, err error) {
 
 // imageIntact addresses anew what was run (§7.5).
 func (p *Plan) imageIntact() bool {
+	if p.native != nil {
+		return p.native.Intact() == nil
+	}
 	if p.tree != nil {
 		return p.tree.ID() == p.Unit.ImageID && p.tree.Check() == nil
 	}
@@ -66,7 +82,7 @@ const moduleName = "unit"
 // programName is the unit's first argument. In a tree it is the program's path,
 // which the unit id covers.
 func (p *Plan) programName() string {
-	if p.tree != nil {
+	if p.tree != nil || p.native != nil {
 		return p.Unit.Entrypoint[0]
 	}
 	return moduleName

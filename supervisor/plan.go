@@ -14,8 +14,9 @@ import (
 
 // Request is what someone wants run.
 type Request struct {
-	Image      []byte     // a WASM module; nil if Tree is set
-	Tree       *host.Tree // an image of several files, one of which the entrypoint names
+	Image      []byte       // a WASM module; nil if Tree is set
+	Tree       *host.Tree   // an image of several files, one of which the entrypoint names
+	Native     *host.Native // a program that isn't WASM, and the root filesystem that it is in
 	Entrypoint []string
 	Grants     grant.Set
 	Placement  unit.Placement
@@ -35,6 +36,7 @@ type Plan struct {
 
 	image     []byte
 	tree      *host.Tree
+	native    *host.Native
 	unitBytes []byte
 	executor  host.Executor
 	meters    []meter.Meter
@@ -57,7 +59,7 @@ func newPlan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grants: %w", err)
 	}
-	p := &Plan{Grants: r.Grants, GrantsID: joulebox.Sum(canonical), image: r.Image, tree: r.Tree}
+	p := &Plan{Grants: r.Grants, GrantsID: joulebox.Sum(canonical), image: r.Image, tree: r.Tree, native: r.Native}
 	p.Unit = unit.Unit{
 		ImageID:    r.imageID(),
 		Entrypoint: r.Entrypoint,

@@ -128,6 +128,7 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 		UnitID:  p.UnitID,
 		Image:   p.image,
 		Tree:    p.tree,
+		Native:  p.native,
 		Devices: p.Grants.Compute.Devices,
 		Broker:  broker,
 		Limits:  s.limits(p),

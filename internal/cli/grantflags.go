@@ -31,6 +31,9 @@ type grantFlags struct {
 	timeout, memory, energy  string
 	set                      *pflag.FlagSet // to tell zero from unset
 	trusted, sensitive       bool
+	exec                     []string // programs
+	execHash, denyHash       []string
+	maxProcesses             uint32
 }
 
 func (g *grantFlags) register(f *pflag.FlagSet) {
@@ -47,6 +50,10 @@ func (g *grantFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&g.simd, "simd", false, "let the unit use vector instructions")
 	f.Uint64Var(&g.iops, "max-iops", 0, "bound storage operations a second to `N`")
 	f.StringVar(&g.rate, "max-read-bps", "", "bound bytes read a second to `SIZE`, like 10MiB")
+	f.StringArrayVar(&g.exec, "exec", nil, "let the unit start `PROGRAM`: an absolute path, a glob such as /usr/bin/*, or a name that is looked up now")
+	f.StringArrayVar(&g.execHash, "exec-hash", nil, "let the unit start what has this content address `ID`, whatever its name, and nothing that isn't listed so")
+	f.StringArrayVar(&g.denyHash, "deny-hash", nil, "never let the unit start what has this content address `ID`")
+	f.Uint32Var(&g.maxProcesses, "max-processes", 0, "bound how many programs that the unit started run at once to `N`")
 	f.StringVar(&g.timeout, "timeout", "", "end the unit after `DURATION` of wall or CPU time, like 30s")
 	f.StringVar(&g.memory, "memory", "", "cap the unit's memory at `SIZE`, like 64MiB")
 	f.StringVar(&g.energy, "energy", "", "end the unit after `JOULES`, like 5J, 500mJ or 5000000uJ")
@@ -80,6 +87,7 @@ func (g *grantFlags) addTo(b *grant.Builder) error {
 		add    func(string) error
 	}{
 		{absolute(g.read), b.Read}, {absolute(g.write), b.Write}, {absolute(g.delete), b.Delete}, {g.net, b.Net}, {g.kv, b.KV},
+		{g.exec, b.Exec}, {g.execHash, b.ExecHash}, {g.denyHash, b.DenyHash},
 		{given(g.timeout), b.Timeout}, {given(g.memory), b.Memory}, {given(g.energy), b.Energy}, {given(strings.TrimSuffix(g.rate, "/s")), b.MaxReadBPS},
 	} {
 		for _, v := range l.values {
@@ -95,6 +103,9 @@ func (g *grantFlags) addTo(b *grant.Builder) error {
 		if s.on {
 			s.add()
 		}
+	}
+	if g.set.Changed("max-processes") {
+		b.MaxProcesses(g.maxProcesses)
 	}
 	if g.set.Changed("max-iops") {
 		b.MaxIOPS(g.iops)
