@@ -13,7 +13,7 @@ import (
 
 func newExplain(c *console) *cobra.Command {
 	var g grantFlags
-	asJSON := false
+	asJSON, native := false, false
 	cmd := &cobra.Command{
 		Use:   "explain [flags]",
 		Short: "show what grants amount to, without running anything",
@@ -25,7 +25,7 @@ them raised it, what is granted, what is denied, and the grants id.`,
 			if err != nil {
 				return fail(exitUsage, err, "")
 			}
-			e, err := explain(set, g.placement())
+			e, err := explain(set, g.placement(), native)
 			if err != nil {
 				return fail(exitUsage, err, "")
 			}
@@ -37,6 +37,7 @@ them raised it, what is granted, what is denied, and the grants id.`,
 		},
 	}
 	g.register(cmd.Flags())
+	cmd.Flags().BoolVar(&native, "native", false, "explain them for a native program, and not for a WASM module")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -56,11 +57,18 @@ type explained struct {
 	Grants jsontext.Value `json:"grants"`
 }
 
-func explain(set grant.Set, p unit.Placement) (e explained, err error) {
+func explain(set grant.Set, p unit.Placement, native bool) (e explained, err error) {
 	if e.Grants, err = set.Canonical(); err != nil {
 		return e, err
 	}
-	e.Explanation, err = grant.Explain(tierRequest(set, p))
+	r := tierRequest(set, p)
+	if native {
+		r.Artifact = grant.Native
+		if _, err := set.Views(); err != nil {
+			return e, err
+		}
+	}
+	e.Explanation, err = grant.Explain(r)
 	return e, err
 }
 

@@ -54,7 +54,7 @@ order, nothing repaired.`,
 			if err != nil {
 				return fail(exitFailed, err, "")
 			}
-			e, err := explain(set, (&grantFlags{}).placement())
+			e, err := explain(set, (&grantFlags{}).placement(), false)
 			switch {
 			case err != nil:
 				return fail(exitFailed, err, "")
