@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/internal/plainyaml"
 )
 
 // policyFile is a policy as an operator writes it, in JSON or YAML.
@@ -44,7 +44,7 @@ func LoadPolicy(name string) (Policy, error) {
 
 // ParsePolicy reads the text of a policy. Directories in it must be there.
 func ParsePolicy(src []byte) (p Policy, err error) {
-	text, err := policyJSON(src)
+	text, err := plainyaml.JSON(src)
 	if err != nil {
 		return p, err
 	}
@@ -131,14 +131,6 @@ func isDirectory(dir string) error {
 	return err
 }
 
-// policyJSON is the text as JSON; only what is no JSON object is tried as YAML.
-func policyJSON(src []byte) ([]byte, error) {
-	src = bytes.TrimPrefix(src, []byte("\ufeff"))
-	if jsontext.Value(src).IsValid() || bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
-		return src, nil
-	}
-	return yamlToJSON(src)
-}
 
 // policyError names the member that is wrong.
 func policyError(err error) error {

@@ -1,4 +1,6 @@
-package mcp
+// Package plainyaml reads what people write in settings files: JSON, or a part of
+// YAML that can be read in one way only.
+package plainyaml
 
 import (
 	"bytes"
@@ -12,10 +14,20 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// yamlToJSON writes one YAML document as JSON. The parts of YAML that surprise are
+// JSON is a settings file's text as JSON; only what is no JSON object is tried as
+// YAML. Values are text, true, false, null and plain integers.
+func JSON(src []byte) ([]byte, error) {
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	if jsontext.Value(src).IsValid() || bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		return src, nil
+	}
+	return fromYAML(src)
+}
+
+// fromYAML writes one YAML document as JSON. The parts of YAML that surprise are
 // refused: anchors, tags, names that are no plain words, names that are there
 // twice, and numbers that versions of YAML read differently.
-func yamlToJSON(src []byte) ([]byte, error) {
+func fromYAML(src []byte) ([]byte, error) {
 	l, err := yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(loaderlimits.New(loaderlimits.AliasNone())))
 	if err != nil {
 		return nil, err
@@ -45,7 +57,7 @@ func writeYAML(e *jsontext.Encoder, n *yaml.Node, depth int) error {
 	}
 	switch {
 	case depth > maxYAMLDepth:
-		return at("nested deeper than a policy is")
+		return at("nested deeper than settings are")
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
 		return at("anchors and aliases aren't read here; write the value out")
 	case n.Style&yaml.TaggedStyle != 0:
