@@ -34,6 +34,7 @@ type grantFlags struct {
 	exec                     []string // programs
 	execHash, denyHash       []string
 	maxProcesses             uint32
+	base                     *grant.Set // what the flags add to, where it isn't --grants
 }
 
 func (g *grantFlags) register(f *pflag.FlagSet) {
@@ -65,7 +66,12 @@ func (g *grantFlags) register(f *pflag.FlagSet) {
 // grants is the set that file and flags make together.
 func (g *grantFlags) grants() (grant.Set, error) {
 	var from grant.Set
-	if g.file != "" {
+	switch {
+	case g.base != nil && g.file != "":
+		return from, errTwoBases
+	case g.base != nil:
+		from = *g.base
+	case g.file != "":
 		src, err := os.ReadFile(g.file)
 		if err != nil {
 			return from, fmt.Errorf("--grants: %w", err)

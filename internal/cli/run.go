@@ -33,6 +33,10 @@ type runFlags struct {
 	journal   bool
 	json      string
 	quiet     bool
+	profile   string
+	image     string // of a native program
+	workDir   string
+	tty       bool
 	host      hostProcess
 }
 
@@ -76,6 +80,7 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	f.grantFlags.register(to)
 	to.StringArrayVar(&f.mounts, "mount", nil, "show a directory of the host under another path: `HOST:GUEST`; the grants speak of GUEST")
 	to.StringArrayVar(&f.env, "env", nil, "set a variable for the program: `K=V`, or K alone to hand on this process's value, which keeps it off the command line")
+	to.StringVar(&f.profile, "profile", "", "begin with what a project's profile `FILE` says, once joulebox profile trust has shown it to you")
 	to.StringVar(&f.lang, "lang", "", "run a script on the language `NAME`, whatever its extension and first line say")
 	to.StringVarP(&f.code, "code", "c", "", "run this `TEXT` as the script, with --lang; all arguments are then the script's")
 	to.StringArrayVar(&f.with, "with", nil, "put a `FILE` or folder into the script's image beside it, to be imported")
@@ -95,6 +100,13 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	// Whoever stops reading the unit's output ends the unit's writing, not the record.
 	signal.Ignore(syscall.SIGPIPE)
+	if f.profile != "" {
+		p, err := useProfile(f.profile)
+		if err != nil {
+			return c.declined(err, f.json)
+		}
+		f.apply(p)
+	}
 	processes, err := c.openProcesses(f.host)
 	if err != nil {
 		return fail(exitDecline, err, "")
