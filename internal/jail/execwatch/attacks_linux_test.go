@@ -1,0 +1,3 @@
+package execwatch
+
+var attacks = map[string]func() error{}

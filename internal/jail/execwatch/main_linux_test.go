@@ -1,0 +1,354 @@
+package execwatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox"
+)
+
+// The test binary is also the process that watches, the one that stands still
+// until it is watched, and the programs that attack from inside.
+func TestMain(m *testing.M) {
+	switch mode := os.Getenv(modeVariable); {
+	case mode == "watch":
+		exit(watchMain())
+	case mode == "init":
+		exit(initMain())
+	case mode == "gate":
+		exit(gateMain())
+	case strings.HasPrefix(mode, "attack:"):
+		exit(attacks[strings.TrimPrefix(mode, "attack:")]())
+	}
+	os.Exit(runTests(m))
+}
+
+const modeVariable = "JOULEBOX_EXECWATCH_TEST"
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+	os.Exit(0)
+}
+
+// self is a copy of the test binary that an ordinary user may run, in a directory
+// that they may write to.
+var self, scratch string
+
+func runTests(m *testing.M) int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "execwatch-*"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(scratch)
+	self = filepath.Join(scratch, "self")
+	program, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = os.WriteFile(self, program, 0o755)
+	}
+	if err = firstOf(err, os.Chmod(scratch, 0o777)); err != nil {
+		panic(err)
+	}
+	return m.Run()
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The descriptors that a tree inherits.
+const (
+	markerFD = 3 // programs that run write here
+	gateFD   = 4 // the one that stands still reads here
+	readyFD  = 5 // and says here that it does
+)
+
+// order is what the watching process is told.
+type order struct {
+	Way         string // "trace", "attach", "traceme", "fanotify", "reap"
+	Allow, Deny []joulebox.ID
+	Sealed      bool
+	Args, Env   []string
+	Dir         string
+}
+
+// told is what it tells.
+type told struct {
+	Records []Record
+	Status  syscall.WaitStatus
+	Ends    int
+	Err     string
+}
+
+func (o order) decide(e Exec) Verdict {
+	switch {
+	case slices.Contains(o.Deny, e.Hash):
+		return Verdict{Reason: "denied"}
+	case len(o.Allow) > 0 && !slices.Contains(o.Allow, e.Hash):
+		return Verdict{Reason: "not on the list"}
+	}
+	return Verdict{Allowed: true, Reason: "allowed"}
+}
+
+func gateMain() error {
+	var b [1]byte
+	if _, err := unix.Write(readyFD, b[:]); err != nil {
+		return err
+	}
+	unix.CloseOnExec(readyFD)
+	if n, err := unix.Read(gateFD, b[:]); n != 1 {
+		return fmt.Errorf("gate: %d bytes, %v", n, err)
+	}
+	unix.CloseOnExec(gateFD)
+	env := environment()
+	if mode := os.Getenv("THEN"); mode != "" {
+		env = append(env, modeVariable+"="+mode)
+	}
+	return unix.Exec(os.Args[1], os.Args[1:], env)
+}
+
+// environment is this process's without its mode.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, modeVariable+"=") })
+}
+
+func watchMain() error {
+	var o order
+	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+		return err
+	}
+	var answer told
+	if err := o.watch(&answer); err != nil {
+		answer.Err = err.Error()
+	}
+	return json.NewEncoder(os.Stdout).Encode(answer)
+}
+
+func (o order) options(t *told) Options {
+	var mu sync.Mutex
+	return Options{Decide: o.decide, Sealed: o.Sealed, Record: func(r Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(t.Records) < 5000 {
+			t.Records = append(t.Records, r)
+		}
+	}}
+}
+
+// gated starts a process that stands still until released.
+func (o order) gated() (*os.Process, func() error, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	ready, says, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ready.Close()
+	p, err := os.StartProcess("/proc/self/exe", append([]string{"gate"}, o.Args...), &os.ProcAttr{
+		Dir:   o.Dir,
+		Env:   append(append(environment(), o.Env...), modeVariable+"=gate"),
+		Files: []*os.File{os.Stdin, os.Stderr, os.Stderr, os.NewFile(markerFD, "marker"), r, says},
+	})
+	says.Close()
+	if err == nil { // it is in the execve that made it until it says otherwise
+		_, err = ready.Read(make([]byte, 1))
+	}
+	return p, func() error {
+		_, err := w.Write([]byte{1})
+		return firstOf(err, w.Close())
+	}, err
+}
+
+func (o order) watch(t *told) error {
+	if o.Way == "attach" || o.Way == "fanotify" {
+		return o.watchFromOutside(t)
+	}
+	options, main := o.options(t), 0
+	options.Ended = func(pid int, status syscall.WaitStatus, _ syscall.Rusage) {
+		if t.Ends++; pid == main {
+			t.Status = status
+		}
+	}
+	start := func() (Started, error) {
+		if o.Way != "traceme" {
+			p, release, err := o.gated()
+			if err == nil {
+				main = p.Pid
+			}
+			return Started{main, release}, err
+		}
+		p, err := os.StartProcess(o.Args[0], o.Args, &os.ProcAttr{
+			Dir: o.Dir, Env: append(environment(), o.Env...),
+			Files: []*os.File{os.Stdin, os.Stderr, os.Stderr, os.NewFile(markerFD, "marker")},
+			Sys:   &syscall.SysProcAttr{Ptrace: true},
+		})
+		if err == nil {
+			main = p.Pid
+		}
+		return Started{PID: main}, err
+	}
+	if o.Way == "reap" {
+		return Reap(start, options.Ended)
+	}
+	return Trace(start, options)
+}
+
+// initMain is the first process of a cell: it starts a process that stands still,
+// says which, releases it when it is told to, and says how it ended.
+func initMain() error {
+	var o order
+	messages := json.NewDecoder(os.Stdin)
+	if err := messages.Decode(&o); err != nil {
+		return err
+	}
+	main, says := 0, json.NewEncoder(os.Stdout)
+	var end syscall.WaitStatus
+	err := Reap(func() (Started, error) {
+		p, release, err := o.gated()
+		if err != nil {
+			return Started{}, err
+		}
+		main = p.Pid
+		return Started{main, func() error {
+			var watched bool
+			return firstOf(says.Encode(main), messages.Decode(&watched), release())
+		}}, nil
+	}, func(pid int, status syscall.WaitStatus, _ syscall.Rusage) {
+		if pid == main {
+			end = status
+		}
+	})
+	return firstOf(err, says.Encode(end))
+}
+
+func (o order) watchFromOutside(t *told) error {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(environment(), modeVariable+"=init")
+	if o.Way == "fanotify" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	}
+	cmd.Stderr, cmd.ExtraFiles = os.Stderr, []*os.File{os.NewFile(markerFD, "marker")}
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := firstOf(err1, err2, cmd.Start()); err != nil {
+		return err
+	}
+	defer cmd.Process.Kill()
+	var pid int
+	says, messages := json.NewEncoder(in), json.NewDecoder(out)
+	if err := firstOf(says.Encode(o), messages.Decode(&pid)); err != nil {
+		return err
+	}
+	start := startPtrace
+	if o.Way == "fanotify" {
+		start = startFanotify
+	}
+	w, err := start(pid, o.options(t))
+	if err != nil {
+		return err
+	}
+	return firstOf(says.Encode(true), messages.Decode(&t.Status), cmd.Wait(), w.Close())
+}
+
+// user is who watches and runs.
+type user struct {
+	name string
+	id   uint32
+}
+
+func users() []user {
+	if os.Geteuid() == 0 {
+		return []user{{"root", 0}, {"nobody", 65534}}
+	}
+	return []user{{"user", uint32(os.Geteuid())}}
+}
+
+// run has a tree watched, and gives what was told and what the programs wrote.
+func (o order) run(t *testing.T, u user) (told, string) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	in, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = []string{modeVariable + "=watch", "PATH=/usr/bin:/bin"}
+	cmd.Stdin = strings.NewReader(string(in))
+	var out, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.ExtraFiles = []*os.File{w}
+	if u.id != uint32(os.Geteuid()) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: u.id, Gid: u.id}}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	marks := make(chan string)
+	go func() {
+		var b strings.Builder
+		buffer := make([]byte, 4096)
+		for {
+			n, err := r.Read(buffer)
+			b.Write(buffer[:n])
+			if err != nil {
+				break
+			}
+		}
+		marks <- b.String()
+	}()
+	err = cmd.Wait()
+	var answer told
+	if jsonErr := json.Unmarshal([]byte(out.String()), &answer); err != nil || jsonErr != nil {
+		t.Fatalf("watching: %v, %v\n%s%s", err, jsonErr, out.String(), stderr.String())
+	}
+	if answer.Err != "" {
+		t.Fatalf("watching: %s\n%s", answer.Err, stderr.String())
+	}
+	if stderr.Len() > 0 {
+		t.Logf("stderr: %s", stderr.String())
+	}
+	return answer, <-marks
+}
+
+// ways are how a tree can be watched by a user.
+func ways(u user) []string {
+	list := []string{"trace", "attach", "traceme"}
+	if u.id == 0 {
+		list = append(list, "fanotify")
+	}
+	return list
+}
+
+// everyWay runs a test as each user in each way.
+func everyWay(t *testing.T, test func(t *testing.T, u user, way string)) {
+	for _, u := range users() {
+		for _, way := range ways(u) {
+			t.Run(u.name+"/"+way, func(t *testing.T) { test(t, u, way) })
+		}
+	}
+}

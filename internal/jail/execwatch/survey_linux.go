@@ -1,0 +1,180 @@
+package execwatch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox"
+)
+
+// Start watches a process that stands still, and all that comes of it, by the best
+// mechanism there is. It returns when every execve from now on is decided; the
+// process may then go on. With none the run has to be declined.
+//
+// A traced process must not be waited for by this process: the kernel would give
+// its stops to who waits. Trace a process that another one waits for, or let
+// Options.Ended tell of its end. When the calling process ends, so does a traced
+// tree.
+func Start(pid int, o Options) (*Watch, error) {
+	m, err := Best()
+	if err != nil {
+		return nil, err
+	}
+	return StartWith(m, pid, o)
+}
+
+// StartWith is Start by the mechanism of one's choice.
+func StartWith(m Mechanism, pid int, o Options) (*Watch, error) {
+	switch m {
+	case Fanotify:
+		return startFanotify(pid, o)
+	case Ptrace:
+		return startPtrace(pid, o)
+	}
+	return nil, fmt.Errorf("exec watch: there is no mechanism %q", m)
+}
+
+// Best is the mechanism that [Start] takes: fanotify before ptrace.
+func Best() (Mechanism, error) {
+	var missing []error
+	for _, o := range Survey() {
+		if o.Missing == nil {
+			return o.Mechanism, nil
+		}
+		missing = append(missing, fmt.Errorf("%s: %w", o.Mechanism, o.Missing))
+	}
+	return "", fmt.Errorf("programs can't be told by content here: %w", errors.Join(missing...))
+}
+
+// Survey tries each mechanism, once in the life of the process.
+func Survey() []Offer {
+	return []Offer{{Fanotify, tryFanotify()}, {Ptrace, tryPtrace()}}
+}
+
+// junk is a file that the kernel refuses to run, if it gets to look at it.
+var junk = []byte("no program\n")
+
+// tryFanotify refuses a file of its own, at its first read.
+var tryFanotify = sync.OnceValue(func() error {
+	namespace, err := process(os.Getpid()).mountNamespace()
+	if err != nil {
+		return err
+	}
+	var asked []Record
+	a, err := newAsked(namespace, Options{Record: func(r Record) { asked = append(asked, r) }})
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: it takes CAP_SYS_ADMIN outside of containers", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	f, err := junkFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f)
+	err = a.refuses(f)
+	a.judge.mu.Lock()
+	defer a.judge.mu.Unlock()
+	if !errors.Is(err, unix.EPERM) || len(asked) != 1 || asked[0].Hash != joulebox.Sum(junk) {
+		return fmt.Errorf("the kernel doesn't ask before it reads a program: %v", err)
+	}
+	return nil
+})
+
+// refuses tries to run a file that all is asked about.
+func (a *asked) refuses(path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	if err := a.ask(fd, unix.FAN_MARK_INODE); err != nil {
+		return err
+	}
+	go func() { _ = a.listen() }()
+	return run(path)
+}
+
+func junkFile() (string, error) {
+	f, err := os.CreateTemp("", ".joulebox-exec-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(junk)
+	err = errors.Join(err, f.Chmod(0o700), f.Close())
+	return f.Name(), err
+}
+
+// tryPtrace traces a program that never gets to its first instruction.
+var tryPtrace = sync.OnceValue(func() error {
+	if err := writersKeptOut(); err != nil {
+		return err
+	}
+	ends := make(chan error)
+	go onChildlessThread(func() { ends <- tracePlainly() })
+	return <-ends
+})
+
+func tracePlainly() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	pid, err := syscall.ForkExec(self, []string{self}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}})
+	if err != nil {
+		return fmt.Errorf("a program can't be traced: %w", err)
+	}
+	t := newTracer(Options{}, unix.WNOTHREAD)
+	err = t.upgrade(Started{PID: pid}) // refuses, as nothing is granted
+	err = errors.Join(err, ignoreGone(unix.Kill(pid, unix.SIGKILL)))
+	return errors.Join(err, t.loop())
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// writersKeptOut reports whether a file that runs can't be written to, which some
+// kernels gave up for a while (Linux 6.11). It tries to run junk that is open for
+// writing.
+func writersKeptOut() error {
+	path, err := junkFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = run(path)
+	switch {
+	case errors.Is(err, unix.ETXTBSY):
+		return nil
+	case errors.Is(err, unix.ENOEXEC):
+		return errors.New("a program can be written to while it runs; Linux 6.13 keeps writers out, and so do those before 6.11")
+	}
+	return fmt.Errorf("whether a program can be written to while it runs can't be told; let TMPDIR be a directory that programs run from: %w", err)
+}
+
+// run tries to run junk.
+func run(path string) error {
+	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{})
+	if err == nil {
+		_ = p.Kill()
+		_, _ = p.Wait()
+		return errors.New("it ran")
+	}
+	return err
+}
