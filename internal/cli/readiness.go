@@ -37,7 +37,7 @@ var parts = []part{
 	{"Agent server (MCP)", "§11", engineering, "tools that run code under a policy and return the verified record, over stdio and HTTP", "the build tool"},
 	{"Build ledger", "§12", absent, "", "everything"},
 	{"Durable run records", "§13", absent, "", "everything"},
-	{"Environment manifest", "§14", absent, "the signed form is read in a bundle", "ingestion"},
+	{"Environment manifest", "§14", engineering, "ingestion with every refusal named and placed, the canonical form, its address, signing and verifying, drift by member; published vectors and fuzzing", "a run in a manifest's environment; features are identity only"},
 	{"Warm pools", "§15", engineering, "the books of a pool, balanced at every instant; the agent server's host processes are on them, idle energy in the claiming run's receipt", "pools on disk, `joulebox pool`, claims by environment"},
 	{"Fleet records", "§16", absent, "", "everything"},
 }
