@@ -1,20 +1,13 @@
 package meter_test
 
 import (
-	"context"
-	"errors"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/meter"
 	"github.com/joulebox/joulebox/meter/metertest"
-	"github.com/joulebox/joulebox/receipt"
 )
 
 func cpu() meter.Identity  { return meter.HostCPU(joulebox.CPU) }
@@ -26,7 +19,7 @@ func TestContract(t *testing.T) {
 		"instructions": meter.Instructions(cpu(), table),
 		"vectors":      meter.Vectors(simd(), table),
 		"cpu time":     meter.CPUTime(cpu(), table),
-		"rapl":         raplOn(t, tree(t, zoneFiles{"package-0", 1 << 40, 5})),
+		"powercap":     onTree(t, tree(t, socket("package-0", 5))).node.Measured(meter.CPUTime(cpu(), table)),
 	} {
 		t.Run(name, func(t *testing.T) { metertest.Contract(t, m) })
 	}
@@ -69,135 +62,6 @@ func TestUnusedVectorsHaveNoRecord(t *testing.T) {
 	}
 	if _, used, err := span.Read(); used || err != nil {
 		t.Errorf("used = %v, %v: a class that was not used has no record (§6.2)", used, err)
-	}
-}
-
-type zoneFiles struct {
-	name       string
-	span, read uint64
-}
-
-func write(t *testing.T, path, value string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// tree is shaped as the kernel's: sockets as intel-rapl:N, a core sub-zone in
-// each, and psys beside them, which holds everything and must not be summed.
-func tree(t *testing.T, zones ...zoneFiles) string {
-	t.Helper()
-	root := t.TempDir()
-	for i, z := range append(zones, zoneFiles{"psys", 1 << 40, 77}) {
-		dir := filepath.Join(root, "intel-rapl:"+strconv.Itoa(i))
-		sub := filepath.Join(root, "intel-rapl:"+strconv.Itoa(i)+":0")
-		for _, d := range []string{dir, sub} {
-			if err := os.Mkdir(d, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(d, "energy_uj"), strconv.FormatUint(z.read, 10))
-			write(t, filepath.Join(d, "max_energy_range_uj"), strconv.FormatUint(z.span, 10))
-		}
-		write(t, filepath.Join(dir, "name"), z.name)
-		write(t, filepath.Join(sub, "name"), "core")
-	}
-	return root
-}
-
-func set(t *testing.T, root string, zone int, value uint64) {
-	write(t, filepath.Join(root, "intel-rapl:"+strconv.Itoa(zone), "energy_uj"), strconv.FormatUint(value, 10))
-}
-
-func raplOn(t *testing.T, root string) meter.Meter {
-	t.Helper()
-	m, err := meter.RAPL(root, meter.CPUTime(cpu(), meter.DefaultTable()), func() (time.Duration, error) { return 0, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// window runs one span over a tree and returns its record. The host is busy for
-// busy of the window and the run for own.
-func window(t *testing.T, root string, busy, own time.Duration, change func()) receipt.Energy {
-	t.Helper()
-	var host, run time.Duration
-	m, err := meter.RAPL(root, meter.CPUTime(cpu(), meter.DefaultTable()), func() (time.Duration, error) { return host, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	span, err := m.Begin(context.Background(), func() meter.Counts { return meter.Counts{CPUTime: run} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(110 * time.Millisecond)
-	host, run = host+busy, run+own
-	change()
-	e, _, err := span.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func TestRAPLSumsPackagesAndSharesByCPUTime(t *testing.T) {
-	root := tree(t, zoneFiles{"package-0", 1000, 900}, zoneFiles{"package-1", 1 << 40, 50})
-	e := window(t, root, 400*time.Millisecond, 100*time.Millisecond, func() {
-		set(t, root, 0, 300) // wrapped at its own range: 1000-900+300
-		set(t, root, 1, 250)
-		set(t, root, 2, 99_999) // psys holds both already
-	})
-	got, measured := e.Measured()
-	if !measured || got != (400+200)/4 || e.Provenance() != receipt.HwShunt {
-		t.Errorf("got %d (measured %v), want a quarter of 600", got, measured)
-	}
-}
-
-func TestRAPLClaimsNothingItDidNotRead(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, root string){
-		"removed":          func(t *testing.T, root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:0")) },
-		"garbage":          func(t *testing.T, root string) { write(t, filepath.Join(root, "intel-rapl:0", "energy_uj"), "n/a") },
-		"beyond its range": func(t *testing.T, root string) { set(t, root, 0, 5) },
-		"empty counter":    func(t *testing.T, root string) { write(t, filepath.Join(root, "intel-rapl:0", "energy_uj"), "") },
-		"negative counter": func(t *testing.T, root string) { write(t, filepath.Join(root, "intel-rapl:0", "energy_uj"), "-4") },
-		"more than 64 bits": func(t *testing.T, root string) {
-			write(t, filepath.Join(root, "intel-rapl:0", "energy_uj"), strings.Repeat("9", 30))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := tree(t, zoneFiles{"package-0", 100, 900})
-			e := window(t, root, time.Second, time.Second/2, func() { change(t, root) })
-			if got, measured := e.Measured(); measured || e.Provenance() != receipt.Estimator {
-				t.Errorf("claims %d µJ measured", got)
-			}
-		})
-	}
-	root := tree(t, zoneFiles{"package-0", 1 << 40, 0})
-	e := window(t, root, time.Second, 2*time.Second, func() { set(t, root, 0, 5000) })
-	if got, measured := e.Measured(); measured {
-		t.Errorf("a run busier than its whole host is given %d µJ", got)
-	}
-}
-
-func TestRAPLShortRunIsNotMeasured(t *testing.T) {
-	root := tree(t, zoneFiles{"package-0", 1 << 40, 0})
-	span, err := raplOn(t, root).Begin(t.Context(), func() meter.Counts { return meter.Counts{CPUTime: time.Millisecond} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	set(t, root, 0, 5000)
-	if e, _, err := span.Read(); err != nil || e.Provenance() != receipt.Estimator {
-		t.Errorf("got %v, %v; want an estimate for a window below the counter's update period", e.Provenance(), err)
-	}
-}
-
-func TestRAPLUnavailableSaysWhy(t *testing.T) {
-	estimate := meter.CPUTime(cpu(), meter.DefaultTable())
-	for name, root := range map[string]string{"absent": filepath.Join(t.TempDir(), "none"), "psys only": tree(t)} {
-		if _, err := meter.RAPL(root, estimate, meter.BusyCPU); !errors.Is(err, meter.ErrNotMeasured) {
-			t.Errorf("%s: %v, want ErrNotMeasured", name, err)
-		}
 	}
 }
 

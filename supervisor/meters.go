@@ -11,29 +11,31 @@ import (
 // otherwise. Why there is no measured figure is what Unmeasured returns.
 type Meters struct {
 	instructions, vectors, cpuTime meter.Meter
+	// Node divides what the counters show between runs; nil when there are none.
+	Node *meter.Node
 	// Unmeasured says why the Cpu class is estimated; nil when it is measured.
 	Unmeasured error
 }
 
 // HostMeters looks at what this machine can measure.
 func HostMeters(t meter.Table) *Meters {
+	return NewMeters(t, func() (*meter.Node, error) { return meter.HostNode(t) })
+}
+
+// NewMeters are meters over a table and a node's counters, if there are any.
+func NewMeters(t meter.Table, node func() (*meter.Node, error)) *Meters {
 	cpu, simd := meter.HostCPU(joulebox.CPU), meter.HostCPU(joulebox.SIMD)
 	m := &Meters{
 		instructions: meter.Instructions(cpu, t),
 		vectors:      meter.Vectors(simd, t),
 		cpuTime:      meter.CPUTime(cpu, t),
 	}
-	counted, err := meter.RAPL(meter.PowercapRoot, m.instructions, meter.BusyCPU)
-	if err != nil {
-		m.Unmeasured = err
+	if m.Node, m.Unmeasured = node(); m.Unmeasured != nil {
+		m.Node = nil
 		return m
 	}
-	timed, err := meter.RAPL(meter.PowercapRoot, m.cpuTime, meter.BusyCPU)
-	if err != nil {
-		m.Unmeasured = err
-		return m
-	}
-	m.instructions, m.cpuTime = counted, timed
+	// One node for both, or a joule could be given twice.
+	m.instructions, m.cpuTime = m.Node.Measured(m.instructions), m.Node.Measured(m.cpuTime)
 	return m
 }
 

@@ -1,0 +1,28 @@
+package meter
+
+import "errors"
+
+// HostCounter is the counter of this machine's packages: the first source that can
+// be read, never two of them. The error says why each can't be.
+func HostCounter() (Counter, error) {
+	var errs []error
+	for _, open := range []func() (Counter, error){
+		func() (Counter, error) { return Powercap(PowercapRoot) },
+	} {
+		c, err := open()
+		if err == nil {
+			return c, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// HostNode is the node over HostCounter.
+func HostNode(Table) (*Node, error) {
+	c, err := HostCounter()
+	if err != nil {
+		return nil, err
+	}
+	return NewNode(NodeConfig{Counter: c, Busy: BusyCPU})
+}
