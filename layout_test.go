@@ -21,6 +21,7 @@ var layers = [][]string{
 	{"internal/cose", "internal/seal", "internal/disk/disktest"},
 	{"unit", "grant", "receipt", "attestation", "journal", "ledger", "runrecord", "manifest", "warmpool", "fleet"},
 	{"bundle", "internal/wasm/rewrite"},
+	{"internal/wat"},
 	{"internal/wasm", "internal/jail", "internal/jail/execwatch", "internal/vmm"},
 	{"internal/wasi", "internal/hostcall", "internal/jail/jailtest", "internal/netstack", "internal/rootfs"},
 	{"internal/jail/cell"},

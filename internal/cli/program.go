@@ -12,6 +12,7 @@ import (
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/internal/lang"
+	"github.com/joulebox/joulebox/internal/wat"
 	"github.com/joulebox/joulebox/supervisor"
 )
 
@@ -32,6 +33,9 @@ const maxScript = 64 << 20
 // program reads a module, or a script together with the language that runs it.
 func (f *runFlags) program(c *console, args []string) (p *program, err error) {
 	if p, err = f.source(c, args); err != nil {
+		return nil, err
+	}
+	if err = p.assemble(); err != nil {
 		return nil, err
 	}
 	if p.language, err = f.language(p); err != nil {
@@ -61,6 +65,19 @@ func (f *runFlags) source(c *console, args []string) (p *program, err error) {
 		}
 	}
 	return p, nil
+}
+
+// assemble makes a module of a program in WebAssembly text.
+func (p *program) assemble() error {
+	if filepath.Ext(p.name) != ".wat" {
+		return nil
+	}
+	module, err := wat.Assemble(p.data)
+	if err != nil {
+		return fail(exitDecline, fmt.Errorf("%s: %w", p.name, err), "")
+	}
+	p.data = module
+	return nil
 }
 
 const moduleMagic = "\x00asm"

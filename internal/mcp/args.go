@@ -43,9 +43,6 @@ func readArguments(src []byte, known []string) *arguments {
 
 // unknownArgument names a member that no tool has, and what may have been meant.
 func unknownArgument(name string, known []string) string {
-	if name == "wat" {
-		return `wat: this build has no assembler for the text format; assemble it (wat2wasm, wasm-tools parse) and hand over wasm_base64`
-	}
 	if len(name) > 64 {
 		name = name[:64] + "…"
 	}

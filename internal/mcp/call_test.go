@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/wat"
 )
 
 // answer is a tool's result with its structured side read.
@@ -109,4 +112,19 @@ func mustRefuse(t testing.TB, a answer, words ...string) {
 			t.Errorf("refused, and still there is a %s", member)
 		}
 	}
+}
+
+// TestText: a module in text runs, and is the image that its bytes are.
+func TestText(t *testing.T) {
+	each(t, func(t *testing.T, _ *house, s *sdk.ClientSession) {
+		const text = `(module (func $answer (export "run") (result i32) (i32.const 42)))`
+		module, err := wat.Assemble([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := call(t, s, "run_wasm", map[string]any{"wat": text})
+		if a.S["exit_code"] != 42.0 || a.S["image_id"] != joulebox.Sum(module).String() {
+			t.Errorf("got exit code %v, image %v", a.S["exit_code"], a.S["image_id"])
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/joulebox/joulebox/internal/wasm/rewrite"
+	"github.com/joulebox/joulebox/internal/wat"
 )
 
 // maxModule is what a module may weigh that is named by path.
@@ -17,9 +18,17 @@ var maxModule = int64(rewrite.DefaultLimits().ModuleBytes)
 // module is what run_wasm is asked to run. Trouble with it is collected with the
 // rest, but for what makes the rest beside the point.
 func (s *Server) module(a *arguments) ([]byte, error) {
+	var given []string
+	for _, name := range []string{"wat", "wasm_base64", "path"} {
+		if a.has(name) {
+			given = append(given, name)
+		}
+	}
 	switch {
-	case a.has("wasm_base64") && a.has("path"):
-		a.fail("path", "is there beside wasm_base64; keep one")
+	case len(given) > 1:
+		a.fail(given[1], "is there beside %s; keep one", given[0])
+	case a.has("wat"):
+		return assemble(a)
 	case a.has("path"):
 		path := a.text("path")
 		if a.err() != nil {
@@ -37,9 +46,23 @@ func (s *Server) module(a *arguments) ([]byte, error) {
 		}
 		return image, nil
 	case a.err() == nil:
-		a.fail("wasm_base64", "not set; hand over the module, or name it with path")
+		a.fail("wasm_base64", "not set; hand over the module so or as wat, or name it with path")
 	}
 	return nil, nil
+}
+
+// assemble makes a module of the text format. Where the text is wrong is told by
+// line and column, which an agent can mend.
+func assemble(a *arguments) ([]byte, error) {
+	src := a.text("wat")
+	if a.err() != nil {
+		return nil, nil
+	}
+	image, err := wat.Assemble([]byte(src))
+	if err != nil {
+		return nil, refuse("mend the text there and call again", "wat: %v", err)
+	}
+	return image, nil
 }
 
 // readModule reads a module beneath one of the operator's directories. No link

@@ -131,7 +131,6 @@ func isDirectory(dir string) error {
 	return err
 }
 
-
 // policyError names the member that is wrong.
 func policyError(err error) error {
 	var s *json.SemanticError

@@ -159,7 +159,7 @@ func (a *arguments) bytes(name string) []byte {
 
 // wasmArguments are those of run_wasm, in the order of its schema.
 func (s *Server) wasmArguments() []string {
-	return slices.Concat([]string{"wasm_base64", "path", "entry"}, runArguments, grantNames(), s.sessionArguments())
+	return slices.Concat([]string{"wat", "wasm_base64", "path", "entry"}, runArguments, grantNames(), s.sessionArguments())
 }
 
 // wasm reads a call of run_wasm.

@@ -194,7 +194,8 @@ func (s *Server) wasmSchema() jsontext.Value {
 		where = "instead: a module file beneath " + strings.Join(p.Modules, ", ")
 	}
 	return schema(slices.Concat(object{
-		{"wasm_base64", textOf("the module's bytes in base64. Text format (wat) isn't taken: this build has no assembler")},
+		{"wat", textOf("the module in WebAssembly text: (module (func (export \"run\") (result i32) (i32.const 42)))")},
+		{"wasm_base64", textOf("instead: the module's bytes in base64")},
 		{"path", textOf(where)},
 		{"entry", textOf("the export to call; unset: run, a function () -> i32, else _start of a WASI command")},
 	}, p.runProperties(), p.grantProperties(), s.sessionProperty()))
