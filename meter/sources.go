@@ -8,6 +8,8 @@ func HostCounter() (Counter, error) {
 	var errs []error
 	for _, open := range []func() (Counter, error){
 		func() (Counter, error) { return Powercap(PowercapRoot) },
+		func() (Counter, error) { return Perf(PerfRoot, OpenPerf) },
+		func() (Counter, error) { return AMDEnergy(HwmonRoot) },
 	} {
 		c, err := open()
 		if err == nil {
