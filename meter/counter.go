@@ -39,6 +39,9 @@ type Domain struct {
 	// Watts is more than the domain can draw. A step that needs more is an error of
 	// the counter.
 	Watts uint64
+	// Gap is the longest time between two readings that leaves a figure, where the
+	// domain has such a bound of its own.
+	Gap time.Duration
 }
 
 // What a domain can't draw. The largest server processors are specified for half
@@ -55,17 +58,18 @@ const (
 )
 
 // safeGap is the longest time in which no domain can wrap twice, or at once wrap
-// and pass where it was. Zero is no limit.
-func safeGap(domains []Domain) time.Duration {
-	var safe time.Duration
+// and pass where it was, and none of their own bounds is passed. Zero is no limit.
+func safeGap(domains []Domain) (safe time.Duration) {
 	for _, d := range domains {
-		if d.Range == 0 {
-			continue
+		bounds := []time.Duration{d.Gap}
+		if d.Range > 0 {
+			// Microjoules by watts are microseconds.
+			bounds = append(bounds, time.Duration(min(d.Range/d.Watts, uint64(time.Hour/time.Microsecond)))*time.Microsecond)
 		}
-		// Microjoules by watts are microseconds.
-		wrap := time.Duration(min(d.Range/d.Watts, uint64(time.Hour/time.Microsecond))) * time.Microsecond
-		if safe == 0 || wrap < safe {
-			safe = wrap
+		for _, b := range bounds {
+			if b > 0 && (safe == 0 || b < safe) {
+				safe = b
+			}
 		}
 	}
 	return safe
@@ -81,5 +85,11 @@ func background(domains []Domain) (time.Duration, error) {
 	if safe/4 < shortestBackground {
 		return 0, notMeasured("the smallest counter range is used up within %v: too fast to be read", safe)
 	}
-	return min(safe/4, longestBackground), nil
+	every := min(safe/4, longestBackground)
+	for _, d := range domains {
+		if d.Gap > 0 {
+			every = min(every, sampling) // power that changes faster isn't seen
+		}
+	}
+	return every, nil
 }

@@ -12,11 +12,16 @@ import (
 // Measured is the meter of the Cpu class that gives what the node's counters show
 // (§6.3: HwShunt), and keeps the estimate of the meter that it wraps beside it.
 // Where the counters say nothing about a run, the estimate stands alone.
-func (n *Node) Measured(estimate Meter) Meter { return measured{estimate, n} }
+func (n *Node) Measured(estimate Meter) Meter { return measured{estimate, n, false} }
+
+// modelled is the meter of a node whose counter is itself worked out (§6.3:
+// ModelBased): it stands in the place of the estimate.
+func (n *Node) modelled(estimate Meter) Meter { return measured{estimate, n, true} }
 
 type measured struct {
 	Meter // the estimate
 	node  *Node
+	model bool
 }
 
 func (m measured) Identity() Identity {
@@ -32,8 +37,12 @@ func (m measured) Begin(ctx context.Context, counts Source) (Span, error) {
 	}
 	// A counter that can't be read now makes the run an estimated one, with no
 	// figure claimed; it doesn't fail the run.
-	s := &measuredSpan{Span: estimate, node: m.node}
-	s.account, s.start, s.since = m.node.begin(func() time.Duration { return counts().CPUTime })
+	s := &measuredSpan{Span: estimate, node: m.node, model: m.model}
+	used := func() time.Duration { return counts().CPUTime }
+	if m.node.held {
+		used = func() time.Duration { return m.node.now().Awake }
+	}
+	s.account, s.start, s.since = m.node.begin(used)
 	return s, nil
 }
 
@@ -50,6 +59,7 @@ type Live interface {
 type measuredSpan struct {
 	Span
 	node    *Node
+	model   bool
 	account *account
 	start   []uint64
 	since   Instant
@@ -72,6 +82,9 @@ func (s *measuredSpan) Recent(age time.Duration) (receipt.Energy, bool, error) {
 	s.reported, s.unmeasured = s.node.figure(s.account, s.start, s.since, age)
 	if s.unmeasured != nil {
 		return estimate, used, nil
+	}
+	if s.model {
+		return receipt.Modelled(estimate.Class(), s.reported), used, nil
 	}
 	return receipt.Measured(estimate.Class(), s.reported, estimate.Estimated()), used, nil
 }

@@ -25,6 +25,30 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// Where energy follows from counts alone, equal counts cost the same a hundred
+// times, to the microjoule.
+func TestEqualCountsCostTheSame(t *testing.T) {
+	table := meter.DefaultTable()
+	for _, m := range []meter.Meter{meter.Instructions(cpu(), table), meter.Vectors(simd(), table), meter.CPUTime(cpu(), table)} {
+		var first joulebox.Microjoules
+		for i := range 100 {
+			span, err := m.Begin(t.Context(), func() meter.Counts {
+				return meter.Counts{Units: 123_456_789, Vectors: 4321, CPUTime: 987_654_321}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, _, err := span.Read()
+			if i == 0 {
+				first = e.Estimated()
+			}
+			if err != nil || first == 0 || e.Estimated() != first {
+				t.Errorf("%s: got %d, %v, want %d", m.Class(), e.Estimated(), err, first)
+			}
+		}
+	}
+}
+
 func TestEnergyRoundsUpAndNeverWraps(t *testing.T) {
 	table := meter.DefaultTable()
 	for units, want := range map[uint64]joulebox.Microjoules{0: 0, 1: 1, 1000: 1, 1001: 2, 5_000_000: 5000} {

@@ -14,6 +14,7 @@ type Node struct {
 	busy    func() (time.Duration, error)
 	now     func() Instant
 	every   time.Duration
+	held    bool
 
 	mu     sync.Mutex
 	gauge  *gauge
@@ -27,7 +28,8 @@ type Node struct {
 // NodeConfig is what a node is made of.
 type NodeConfig struct {
 	Counter Counter
-	// Busy is the CPU time that the whole machine spent on work.
+	// Busy is the CPU time that the whole machine spent on work. A node without it
+	// is a device that runs hold: what it draws is theirs, in equal parts.
 	Busy func() (time.Duration, error)
 	Now  func() Instant // defaults to the package's Now
 	// Floor is what the machine draws when nobody works, in milliwatts. Zero is
@@ -40,6 +42,10 @@ func NewNode(c NodeConfig) (*Node, error) {
 	if _, err := c.Counter.Read(); err != nil {
 		return nil, err
 	}
+	held := c.Busy == nil
+	if held {
+		c.Busy = func() (time.Duration, error) { return 0, nil }
+	}
 	if _, err := c.Busy(); err != nil {
 		return nil, notMeasured("%w", err)
 	}
@@ -50,8 +56,9 @@ func NewNode(c NodeConfig) (*Node, error) {
 	if c.Now == nil {
 		c.Now = Now
 	}
-	n := &Node{counter: c.Counter, busy: c.Busy, now: c.Now, every: every}
+	n := &Node{counter: c.Counter, busy: c.Busy, now: c.Now, every: every, held: held}
 	n.gauge, n.ledger = newGauge(c.Counter.Domains()), newLedger(c.Floor)
+	n.ledger.held = held
 	n.drawn = make([]uint64, len(n.gauge.domains))
 	return n, nil
 }

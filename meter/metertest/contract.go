@@ -87,8 +87,8 @@ func concurrent(t *testing.T, m meter.Meter) {
 			}
 			first, _, err1 := span.Read()
 			second, _, err2 := span.Read()
-			if err1 != nil || err2 != nil || first.Estimated() != second.Estimated() {
-				t.Errorf("equal counts cost %d, then %d (%v, %v)", first.Estimated(), second.Estimated(), err1, err2)
+			if err1 != nil || err2 != nil || second.Estimated() < first.Estimated() {
+				t.Errorf("a run cost %d, then %d (%v, %v)", first.Estimated(), second.Estimated(), err1, err2)
 			}
 			if err := span.Close(); err != nil {
 				t.Error(err)
