@@ -17,7 +17,7 @@ const module = "github.com/joulebox/joulebox"
 // that isn't named here has no layer, and the test says so.
 var layers = [][]string{
 	{"."},
-	{"internal/sig", "internal/jcs", "internal/dcbor", "internal/vectors", "internal/toll", "internal/effect", "internal/disk", "internal/plainyaml"},
+	{"internal/sig", "internal/jcs", "internal/merkle", "internal/dcbor", "internal/vectors", "internal/toll", "internal/effect", "internal/disk", "internal/plainyaml"},
 	{"internal/cose", "internal/seal", "internal/disk/disktest"},
 	{"unit", "grant", "receipt", "attestation", "journal", "ledger", "runrecord", "manifest", "warmpool", "fleet"},
 	{"bundle", "internal/wasm/rewrite"},

@@ -3,10 +3,8 @@ package manifest
 import (
 	"crypto"
 	"crypto/ed25519"
-	"encoding/json/jsontext"
 	"fmt"
 
-	"github.com/joulebox/joulebox/internal/jcs"
 	"github.com/joulebox/joulebox/internal/seal"
 )
 
@@ -18,11 +16,6 @@ type Seal = seal.Seal
 type Signed struct {
 	Manifest *Manifest
 	Seal     Seal
-}
-
-type signedWire struct {
-	Core jsontext.Value `json:"core"`
-	Seal Seal           `json:"seal"`
 }
 
 // Sign seals a manifest.
@@ -39,23 +32,20 @@ func ParseSigned(src []byte) (*Signed, error) {
 	if len(src) > 2*maxCore {
 		return nil, fmt.Errorf("signed manifest: got %d bytes, want at most %d", len(src), 2*maxCore)
 	}
-	var w signedWire
-	if err := jcs.Unmarshal(src, &w); err != nil {
+	o, err := seal.ParseObject(src)
+	if err != nil {
 		return nil, fmt.Errorf("signed manifest: %w", err)
 	}
-	if err := w.Seal.Check(); err != nil {
-		return nil, fmt.Errorf("signed manifest: %w", err)
-	}
-	m, err := Parse(w.Core)
+	m, err := Parse(o.Core)
 	if err != nil {
 		return nil, fmt.Errorf("signed manifest: core: %w", err)
 	}
-	return &Signed{m, w.Seal}, nil
+	return &Signed{m, o.Seal}, nil
 }
 
 // Canonical is the signed manifest's RFC 8785 form.
 func (s *Signed) Canonical() ([]byte, error) {
-	return jcs.Marshal(signedWire{s.Manifest.core, s.Seal})
+	return seal.Object{Core: s.Manifest.core, Seal: s.Seal}.Canonical()
 }
 
 // Verify checks the seal over the manifest under a key that the caller trusts.
