@@ -54,8 +54,8 @@ func (l *ledger) begin(used func() time.Duration) *account {
 	return a
 }
 
-// coarse is how far the kernel's count of busy time may lag behind a run's own:
-// the one is counted in ticks, the other exactly.
+// coarse is how far two counts of CPU time may be apart: some are of ticks, some
+// exact.
 const coarse = 50 * time.Millisecond
 
 var errBusier = errors.New("the run seems busier than its whole host")
@@ -67,8 +67,9 @@ func (l *ledger) step(drawn uint64, length, busy time.Duration) {
 	for a := range l.open {
 		now := a.used()
 		d := now - a.seen
-		a.seen = now
+		a.seen = max(a.seen, now)
 		switch {
+		case -coarse <= d && d <= 0: // two clocks of one process
 		case d < 0:
 			l.lose(a, notMeasured("the run's CPU time went back by %v", -d))
 		case !l.held && d > busy+coarse+d/8:

@@ -56,6 +56,12 @@ type Live interface {
 	Unmeasured() error
 }
 
+// Measures reports that a meter's spans are Live.
+func Measures(m Meter) bool {
+	_, ok := m.(measured)
+	return ok
+}
+
 type measuredSpan struct {
 	Span
 	node    *Node

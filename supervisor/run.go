@@ -131,7 +131,7 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 		Native:  p.native,
 		Devices: p.Grants.Compute.Devices,
 		Broker:  broker,
-		Limits:  s.limits(p),
+		Limits:  p.binding(s.limits(p)),
 	})
 	if err != nil {
 		return f, err
@@ -144,8 +144,12 @@ func (s *Supervisor) execute(ctx context.Context, p *Plan, handed host.BrokerCon
 		_, waitErr := run.Wait()
 		return f, errors.Join(err, waitErr)
 	}
-	if f.exit, err = run.Wait(); err != nil {
+	passed := p.watchEnergy(spans, cancel)
+	f.exit, err = run.Wait()
+	if over := passed(); err != nil {
 		return f, err
+	} else if over {
+		f.exit = breached(f.exit)
 	}
 	f.to = s.config.Now()
 	return f, p.settle(&f, spans, broker)

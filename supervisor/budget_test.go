@@ -1,0 +1,117 @@
+package supervisor_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/meter"
+	"github.com/joulebox/joulebox/receipt"
+	"github.com/joulebox/joulebox/supervisor"
+)
+
+// steady is a counter of a machine that always draws the same, and whose one
+// processor is always busy.
+type steady struct {
+	begun      time.Time
+	milliwatts int64
+	fails      time.Duration // from then on; zero is never
+	reads      atomic.Int64
+}
+
+func (c *steady) Name() string { return "simulated" }
+func (c *steady) Domains() []meter.Domain {
+	return []meter.Domain{{Key: "simulated", Name: "package-0", Watts: 1000}}
+}
+
+func (c *steady) Read() ([]uint64, error) {
+	c.reads.Add(1)
+	at := time.Since(c.begun)
+	if c.fails > 0 && at > c.fails {
+		return nil, errors.New("the counter went away")
+	}
+	return []uint64{uint64(at.Microseconds() * c.milliwatts / 1000)}, nil
+}
+
+// metered is a house on such a machine.
+func metered(t *testing.T, c *steady) func(*supervisor.Config) {
+	c.begun = time.Now()
+	m := supervisor.NewMeters(meter.DefaultTable(), func() (*meter.Node, error) {
+		return meter.NewNode(meter.NodeConfig{Counter: c, Busy: func() (time.Duration, error) { return time.Since(c.begun), nil }})
+	})
+	if m.Unmeasured != nil {
+		t.Fatal(m.Unmeasured)
+	}
+	return func(config *supervisor.Config) { config.Meters = m.Find }
+}
+
+func jailedOnly(t *testing.T, h house) {
+	t.Helper()
+	p, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Jailed(host.S2(e)).(host.Unavailable).Unavailable(); err != nil {
+		t.Skipf("no host process here, whose CPU time could be seen while it runs: %v", err)
+	}
+}
+
+// A unit whose estimate is far within its budget, on a machine that draws much
+// more than the model knows.
+func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
+	h := newHouse(t, metered(t, &steady{milliwatts: 900_000}))
+	jailedOnly(t, h)
+	r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 })
+	record := h.run(t, r, host.BrokerConfig{})
+	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want {
+		t.Fatalf("outcome %s, want %s", got, want)
+	}
+	e := record.Receipt().Devices()[0]
+	uj, measured := e.Measured()
+	if !measured || e.Provenance() != receipt.HwShunt || uj <= 20_000_000 || e.Estimated() >= 20_000_000 {
+		t.Errorf("got %d measured (%v), %d estimated: want the measured one above 20 J, the estimate below", uj, measured, e.Estimated())
+	}
+	if record.Bundle.Result().ExitCode != nil {
+		t.Error("a breach has an exit code (§7.1)")
+	}
+	if report := h.verify(t, record.Bundle.Marshal()); report.Verdict != bundle.Valid {
+		t.Errorf("verdict %s: %v", report.Verdict, report.Failures())
+	}
+}
+
+// A unit that the estimate would have ended, on a machine that draws less.
+func TestTheEstimateDoesNotEndWhatIsMeasured(t *testing.T) {
+	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
+	jailedOnly(t, h)
+	// Until it can be measured, the estimate binds: the budget is well above what
+	// that is by then.
+	r := request(counts(1_500_000_000), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 5_000_000 })
+	record := h.run(t, r, host.BrokerConfig{})
+	e := record.Receipt().Devices()[0]
+	if e.Estimated() <= 5_000_000 {
+		t.Fatalf("the test is wrong: the estimate is %d, within the budget", e.Estimated())
+	}
+	if uj, measured := e.Measured(); record.Exit.Outcome != joulebox.Completed || !measured || uj > 5_000_000 {
+		t.Errorf("outcome %s, %d measured (%v), want Completed within the budget", record.Exit.Outcome, uj, measured)
+	}
+}
+
+// A counter that goes away leaves no unit without a bound: the estimate binds.
+func TestBudgetOutlivesItsCounter(t *testing.T) {
+	h := newHouse(t, metered(t, &steady{milliwatts: 100, fails: 150 * time.Millisecond}))
+	jailedOnly(t, h)
+	r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 800_000 })
+	record := h.run(t, r, host.BrokerConfig{})
+	e := record.Receipt().Devices()[0]
+	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want || e.Provenance() != receipt.Estimator || e.Estimated() <= 800_000 {
+		t.Errorf("outcome %s, %v with %d estimated, want %s by the estimate", got, e.Provenance(), e.Estimated(), want)
+	}
+}
