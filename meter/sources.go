@@ -20,11 +20,11 @@ func HostCounter() (Counter, error) {
 	return nil, errors.Join(errs...)
 }
 
-// HostNode is the node over HostCounter.
-func HostNode(Table) (*Node, error) {
+// HostNode is the node over HostCounter, with the idle floor of the host's table.
+func HostNode(t Table) (*Node, error) {
 	c, err := HostCounter()
 	if err != nil {
 		return nil, err
 	}
-	return NewNode(NodeConfig{Counter: c, Busy: BusyCPU})
+	return NewNode(NodeConfig{Counter: c, Busy: BusyCPU, Floor: t.IdleMilliwatts})
 }

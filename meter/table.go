@@ -9,9 +9,9 @@ import (
 	"github.com/joulebox/joulebox/internal/toll"
 )
 
-// Table is the energy model of a host that was not calibrated: constants, and
-// so every figure made from it is an Estimator's (§6.3). All of it is integer
-// arithmetic, so identical runs cost identical microjoules on every machine.
+// Table is the energy model of a host: constants, and every figure made from it an
+// Estimator's, unless it was calibrated (§6.3). All of it is integer arithmetic, so
+// identical runs cost identical microjoules under the same table on every machine.
 type Table struct {
 	// PicojoulesPerUnit is the cost of one metered unit: one scalar instruction.
 	PicojoulesPerUnit uint64
@@ -25,6 +25,11 @@ type Table struct {
 	// MicrojoulesPerGiBSecond is what it costs to keep a gibibyte of memory for a
 	// second, with nobody at work on it.
 	MicrojoulesPerGiBSecond uint64
+	// Calibrated says that the table was fitted to this machine's counters: what is
+	// made from it is ModelBased.
+	Calibrated bool
+	// IdleMilliwatts is what this machine draws when nobody works; zero is unknown.
+	IdleMilliwatts uint64
 }
 
 // DefaultTable is the one place where the constants stand. Their source: the
