@@ -4,41 +4,36 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// asked is a tree whose calls the kernel asks about. Each file of an execve is
-// asked about twice. When it is opened, writers may still come; so it is only
-// noted then, and a question about its first read is asked for. By that read the
-// kernel keeps the file from being written to, and only then it is hashed and
-// decided.
+// asked is a tree whose calls the kernel asks about, at each file that an execve
+// opens: before it keeps writers out of it. So that what is judged is what runs,
+// writers are kept out by a lease from before it is read until the kernel does it;
+// see guard.
 type asked struct {
 	*judge
-	opens, reads group
-	namespace    string // of mounts: who is in it belongs to the tree
+	group
+	namespace string // of mounts: who is in it belongs to the tree
 
 	mu      sync.Mutex
 	started bool          // the entrypoint's call has been seen
 	calls   map[int]*call // by thread
-	marked  map[inode]int // files whose first read is awaited, and by how many
 }
 
 // inode is a file, whatever its state.
 type inode struct{ dev, ino uint64 }
 
-// call is an execve under way.
+// call is an execve that was let go on.
 type call struct {
-	file  inode
-	held  int // a descriptor of it until it is read, -1 then
-	role  Role
 	entry bool
+	guard *guard
 	// next is what the kernel opens next in this call, if it goes on.
-	next     inode
-	nextRole Role
+	next inode
+	role Role
 }
 
 // startFanotify has the kernel ask about the mounts of a process that stands
@@ -52,6 +47,9 @@ func startFanotify(pid int, o Options) (*Watch, error) {
 	if own, err := process(os.Getpid()).mountNamespace(); err != nil || own == namespace {
 		return nil, errors.Join(fmt.Errorf("process %d has the mounts of this one; it needs a mount namespace of its own", pid), err)
 	}
+	if err := o.check(pid); err != nil {
+		return nil, err
+	}
 	a, err := newAsked(namespace, o)
 	if err != nil {
 		return nil, err
@@ -63,47 +61,32 @@ func startFanotify(pid int, o Options) (*Watch, error) {
 	w := &Watch{mechanism: Fanotify, stop: a.close, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		w.err = a.listen()
+		w.err = a.serve()
 	}()
 	return w, nil
 }
 
 func newAsked(namespace string, o Options) (a *asked, err error) {
-	a = &asked{judge: newJudge(o), namespace: namespace, calls: map[int]*call{}, marked: map[inode]int{}}
-	if a.opens, err = newGroup(); err != nil {
-		return nil, err
-	}
-	if a.reads, err = newGroup(); err != nil {
-		return nil, errors.Join(err, a.opens.Close())
-	}
-	return a, nil
+	a = &asked{judge: newJudge(o), namespace: namespace, calls: map[int]*call{}}
+	a.group, err = newGroup()
+	return a, err
 }
 
 func (p process) mountNamespace() (string, error) { return os.Readlink(p.proc("ns/mnt")) }
 
 // close lets go what waits; the kernel allows it.
 func (a *asked) close() {
-	_, _ = a.opens.Close(), a.reads.Close()
+	_ = a.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, c := range a.calls {
-		a.settle(c)
+	for tid := range a.calls {
+		a.end(tid)
 	}
-	clear(a.calls)
 }
 
-// listen answers until the groups are closed, or one of them fails.
-func (a *asked) listen() error {
-	ends := make(chan error, 2)
-	for _, l := range []struct {
-		group
-		decide func(event) bool
-	}{{a.opens, a.opened}, {a.reads, a.read}} {
-		go func() {
-			ends <- l.listen(func(e event) { go l.answer(e, !a.member(e.tid) || l.decide(e)) })
-		}()
-	}
-	return <-ends
+// serve answers until the group is closed or fails.
+func (a *asked) serve() error {
+	return a.listen(func(e event) { go a.answer(e, !a.member(e.tid) || a.opened(e)) })
 }
 
 // member reports whether a thread is of the tree. Who isn't, and only looks in, is
@@ -123,125 +106,75 @@ func (a *asked) markMounts(p process) error {
 		if !m.executable {
 			continue
 		}
-		if err := a.ask(m.fd, unix.FAN_MARK_MOUNT); err != nil {
+		if err := a.mark(unix.FAN_MARK_ADD|unix.FAN_MARK_MOUNT, unix.FAN_OPEN_EXEC_PERM, m.fd); err != nil {
 			return fmt.Errorf("mount %q (%s) is neither noexec nor can it be watched: %w", m.at, m.kind, err)
 		}
 	}
 	return nil
 }
 
-// ask asks for what is opened to be run from a mount, and for all reads but to be
-// told of none: the kernel asks about the reads of a file only if it could have
-// when the file was opened.
-func (a *asked) ask(fd int, what uint) error {
-	const silent = unix.FAN_MARK_IGNORED_MASK | unix.FAN_MARK_IGNORED_SURV_MODIFY
-	if err := a.opens.mark(unix.FAN_MARK_ADD|what|silent, unix.FAN_ACCESS_PERM, fd); err != nil {
-		return err
-	}
-	return a.opens.mark(unix.FAN_MARK_ADD|what, unix.FAN_OPEN_EXEC_PERM|unix.FAN_ACCESS_PERM, fd)
-}
-
-// opened notes a file that is opened to be run.
+// opened decides a file that is opened to be run.
 func (a *asked) opened(e event) bool {
+	p, in := process(e.tid), Exec{PID: process(e.tid).group()}
 	file, err := inodeOf(int(e.file.Fd()))
 	if err != nil {
-		return a.refuse(Exec{PID: e.tid, Path: pathOf(e.file)}, "%v", err)
+		return a.refuse(in, "%v", err)
 	}
-	held, err := unix.FcntlInt(e.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return a.refuse(Exec{PID: e.tid, Path: pathOf(e.file)}, "%v", err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := &call{file: file, held: held, entry: !a.started}
-	a.started = true
-	if before := a.calls[e.tid]; before != nil {
-		if before.next == file && before.nextRole != Program {
-			c.role, c.entry = before.nextRole, before.entry
+	in.Role, in.Entry = a.role(p, file)
+	var g *guard
+	if in.Role != Loader && !parseHeader(e.file).script() { // those are read again later, guarded or not
+		if g, err = newGuard(e.file); err != nil {
+			in.Path = pathOf(e.file)
+			return a.refuse(in, "%v", err)
 		}
-		a.settle(before)
 	}
-	a.sweep()
-	a.calls[e.tid] = c
-	if a.marked[file]++; a.marked[file] > 1 {
-		return true
+	content, ok := a.examine(e.file, in, g != nil)
+	if !ok {
+		g.release()
+		return false
 	}
-	if err := a.reads.mark(unix.FAN_MARK_ADD, unix.FAN_ACCESS_PERM, int(e.file.Fd())); err != nil {
-		a.settle(c)
-		delete(a.calls, e.tid)
-		return a.refuse(Exec{PID: e.tid, Path: pathOf(e.file)}, "its first read can't be watched: %v", err)
-	}
+	a.goesOn(p, file, content, &call{entry: in.Entry, guard: g})
 	return true
 }
 
-// read decides a file at the first read of an execve. Other reads of the same file
-// are nobody's business.
-func (a *asked) read(e event) bool {
-	c := a.awaited(e)
-	if c == nil {
-		return true
-	}
-	in := Exec{PID: process(e.tid).group(), Role: c.role, Entry: c.entry}
-	content, ok := a.examine(e.file, in, true)
-	next, role := inode{}, Program
-	switch p := process(e.tid); {
-	case !ok:
-	case content.script():
-		next, role = p.inode(content.interpreter), Interpreter
-	case content.loader != "":
-		next, role = p.inode(content.loader), Loader
-	}
+// role is the part that a file has, and whether the call is the tree's first. That
+// another file of the same call is due isn't enough to be that: the call may have
+// failed for another reason, and this be a new one. The thread's place in the kernel
+// tells.
+func (a *asked) role(p process, file inode) (Role, bool) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.settle(c)
-	if c.next, c.nextRole = next, role; role == Program && a.calls[e.tid] == c {
-		delete(a.calls, e.tid)
-	}
-	return ok
-}
-
-// awaited is the call that this read belongs to.
-func (a *asked) awaited(e event) *call {
-	file, err := inodeOf(int(e.file.Fd()))
-	if err != nil {
-		return nil
-	}
-	a.mu.Lock()
-	c := a.calls[e.tid]
+	before := a.calls[int(p)]
+	a.end(int(p)) // what was opened before is closed to writers by now, or won't run
+	entry := !a.started
+	a.started = true
 	a.mu.Unlock()
-	if c == nil || c.held < 0 || c.file != file || !process(e.tid).inExecve() {
-		return nil
+	if before != nil && before.role != Program && before.next == file && p.opens(before.role) {
+		return before.role, before.entry
 	}
-	return c
+	return Program, entry
 }
 
-// settle stops waiting for the first read of a call's file. It is called with the
-// lock held.
-func (a *asked) settle(c *call) {
-	if c.held < 0 {
-		return
+// goesOn notes what is due in a call, and follows it until it is done.
+func (a *asked) goesOn(p process, file inode, v content, c *call) {
+	switch {
+	case v.script():
+		c.role, c.next = Interpreter, p.inode(v.interpreter)
+	case v.loader != "":
+		c.role, c.next = Loader, p.inode(v.loader)
+	case c.guard == nil:
+		return // a loader is the last
 	}
-	if a.marked[c.file]--; a.marked[c.file] == 0 {
-		delete(a.marked, c.file)
-		_ = a.reads.mark(unix.FAN_MARK_REMOVE, unix.FAN_ACCESS_PERM, c.held) // it may never have been there
-	}
-	unix.Close(c.held)
-	c.held = -1
+	a.mu.Lock()
+	a.calls[int(p)] = c
+	a.mu.Unlock()
+	go a.follow(p, file, c)
 }
 
-// swept is how many calls there may be before those of threads that ended are
-// looked for. A call that failed leaves one.
-const swept = 1024
-
-func (a *asked) sweep() {
-	if len(a.calls) < swept {
-		return
-	}
-	for tid, c := range a.calls {
-		if _, err := os.Stat(process(tid).proc("stat")); err != nil {
-			a.settle(c)
-			delete(a.calls, tid)
-		}
+// end forgets a thread's call. It is called with the lock held.
+func (a *asked) end(tid int) {
+	if c := a.calls[tid]; c != nil {
+		c.guard.release()
+		delete(a.calls, tid)
 	}
 }
 
@@ -267,16 +200,4 @@ func (p process) inode(name string) inode {
 	defer unix.Close(fd)
 	i, _ := inodeOf(fd)
 	return i
-}
-
-// inExecve reports whether a thread that waits does so in execve. The number of its
-// call is its own; no other thread can change it.
-func (p process) inExecve() bool {
-	b, err := os.ReadFile(p.proc("syscall"))
-	if err != nil {
-		return true
-	}
-	number, _, _ := strings.Cut(string(b), " ")
-	nr, err := strconv.Atoi(number)
-	return err != nil || nr == unix.SYS_EXECVE || nr == unix.SYS_EXECVEAT
 }

@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -85,8 +87,15 @@ type order struct {
 	Way         string // "trace", "attach", "traceme", "fanotify", "reap"
 	Allow, Deny []joulebox.ID
 	Sealed      bool
-	Args, Env   []string
-	Dir         string
+	// Confine is what the process that stands still takes from itself: a mechanism.
+	Confine Mechanism
+	// Slow has each decision take its time.
+	Slow bool
+	// View says that all is read-only but Dir, which is noexec.
+	View      bool
+	Args, Env []string
+	Attack    string // what Args[0] does, if it is this binary
+	Dir       string
 }
 
 // told is what it tells.
@@ -97,7 +106,13 @@ type told struct {
 	Err     string
 }
 
+// slow is how long a slow decision takes.
+const slow = 500 * time.Millisecond
+
 func (o order) decide(e Exec) Verdict {
+	if o.Slow {
+		time.Sleep(slow)
+	}
 	switch {
 	case slices.Contains(o.Deny, e.Hash):
 		return Verdict{Reason: "denied"}
@@ -117,9 +132,15 @@ func gateMain() error {
 		return fmt.Errorf("gate: %d bytes, %v", n, err)
 	}
 	unix.CloseOnExec(gateFD)
+	if m := os.Getenv("CONFINE"); m != "" {
+		runtime.LockOSThread()
+		if err := firstOf(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Confine(Mechanism(m), os.Getenv("SEALED") != "")); err != nil {
+			return err
+		}
+	}
 	env := environment()
-	if mode := os.Getenv("THEN"); mode != "" {
-		env = append(env, modeVariable+"="+mode)
+	if attack := os.Getenv("ATTACK"); attack != "" {
+		env = append(env, modeVariable+"=attack:"+attack)
 	}
 	return unix.Exec(os.Args[1], os.Args[1:], env)
 }
@@ -152,6 +173,14 @@ func (o order) options(t *told) Options {
 	}}
 }
 
+func (o order) gateEnvironment() []string {
+	env := append(append(environment(), o.Env...), modeVariable+"=gate", "ATTACK="+o.Attack, "CONFINE="+string(o.Confine))
+	if o.Sealed {
+		env = append(env, "SEALED=1")
+	}
+	return env
+}
+
 // gated starts a process that stands still until released.
 func (o order) gated() (*os.Process, func() error, error) {
 	r, w, err := os.Pipe()
@@ -166,7 +195,7 @@ func (o order) gated() (*os.Process, func() error, error) {
 	defer ready.Close()
 	p, err := os.StartProcess("/proc/self/exe", append([]string{"gate"}, o.Args...), &os.ProcAttr{
 		Dir:   o.Dir,
-		Env:   append(append(environment(), o.Env...), modeVariable+"=gate"),
+		Env:   o.gateEnvironment(),
 		Files: []*os.File{os.Stdin, os.Stderr, os.Stderr, os.NewFile(markerFD, "marker"), r, says},
 	})
 	says.Close()
@@ -198,7 +227,7 @@ func (o order) watch(t *told) error {
 			return Started{main, release}, err
 		}
 		p, err := os.StartProcess(o.Args[0], o.Args, &os.ProcAttr{
-			Dir: o.Dir, Env: append(environment(), o.Env...),
+			Dir: o.Dir, Env: append(append(environment(), o.Env...), modeVariable+"=attack:"+o.Attack),
 			Files: []*os.File{os.Stdin, os.Stderr, os.Stderr, os.NewFile(markerFD, "marker")},
 			Sys:   &syscall.SysProcAttr{Ptrace: true},
 		})
@@ -221,6 +250,11 @@ func initMain() error {
 	if err := messages.Decode(&o); err != nil {
 		return err
 	}
+	if o.View {
+		if err := seal(o.Dir); err != nil {
+			return err
+		}
+	}
 	main, says := 0, json.NewEncoder(os.Stdout)
 	var end syscall.WaitStatus
 	err := Reap(func() (Started, error) {
@@ -241,11 +275,55 @@ func initMain() error {
 	return firstOf(err, says.Encode(end))
 }
 
+// ownMounts gives a child mounts of its own, an ordinary user's in a namespace of
+// users where they are the superuser.
+func ownMounts() *syscall.SysProcAttr {
+	if os.Geteuid() == 0 {
+		return &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	}
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}
+}
+
+// seal makes all mounts read-only but dir, which it makes noexec.
+func seal(dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	list, err := process(os.Getpid()).mounts()
+	defer closeMounts(list)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		var fs unix.Statfs_t
+		if err := unix.Fstatfs(m.fd, &fs); err != nil {
+			return err
+		}
+		flags := uintptr(fs.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
+		if m.at == dir {
+			flags |= unix.MS_NOEXEC
+		} else {
+			flags |= unix.MS_RDONLY
+		}
+		if err := unix.Mount("", m.at, "", unix.MS_REMOUNT|unix.MS_BIND|flags, ""); err != nil {
+			return fmt.Errorf("sealing %s: %w", m.at, err)
+		}
+	}
+	return nil
+}
+
 func (o order) watchFromOutside(t *told) error {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(environment(), modeVariable+"=init")
-	if o.Way == "fanotify" {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if o.Way == "fanotify" || o.View {
+		cmd.SysProcAttr = ownMounts()
 	}
 	cmd.Stderr, cmd.ExtraFiles = os.Stderr, []*os.File{os.NewFile(markerFD, "marker")}
 	in, err1 := cmd.StdinPipe()
@@ -286,6 +364,25 @@ func users() []user {
 // run has a tree watched, and gives what was told and what the programs wrote.
 func (o order) run(t *testing.T, u user) (told, string) {
 	t.Helper()
+	answer, marks := o.tell(t, u)
+	if answer.Err != "" {
+		t.Fatalf("watching: %s", answer.Err)
+	}
+	return answer, marks
+}
+
+func (o order) tell(t *testing.T, u user) (told, string) {
+	t.Helper()
+	answer, marks := o.attempt(t, u)
+	if answer == nil {
+		t.Fatal("the watching process ended without a word")
+	}
+	return *answer, marks
+}
+
+// attempt gives nil when the process that watches has come to an end.
+func (o order) attempt(t *testing.T, u user) (*told, string) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -322,17 +419,16 @@ func (o order) run(t *testing.T, u user) (told, string) {
 		marks <- b.String()
 	}()
 	err = cmd.Wait()
-	var answer told
-	if jsonErr := json.Unmarshal([]byte(out.String()), &answer); err != nil || jsonErr != nil {
-		t.Fatalf("watching: %v, %v\n%s%s", err, jsonErr, out.String(), stderr.String())
-	}
-	if answer.Err != "" {
-		t.Fatalf("watching: %s\n%s", answer.Err, stderr.String())
-	}
+	written := <-marks
 	if stderr.Len() > 0 {
 		t.Logf("stderr: %s", stderr.String())
 	}
-	return answer, <-marks
+	var answer told
+	if jsonErr := json.Unmarshal([]byte(out.String()), &answer); err != nil || jsonErr != nil {
+		t.Logf("watching: %v, %v", err, jsonErr)
+		return nil, written
+	}
+	return &answer, written
 }
 
 // ways are how a tree can be watched by a user.

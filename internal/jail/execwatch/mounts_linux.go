@@ -120,3 +120,25 @@ func unescape(b []byte) string {
 	}
 	return string(out)
 }
+
+// CheckMounts says why hashes couldn't bind in a process's view: a mount that can
+// be written to and run from, where what was judged could be replaced; or one of
+// /proc that can be written to, by which a process writes over its own code.
+func CheckMounts(pid int) error {
+	list, err := process(pid).mounts()
+	defer closeMounts(list)
+	if err != nil {
+		return err
+	}
+	var bad []error
+	for _, m := range list {
+		switch {
+		case !m.writable:
+		case m.kind == "proc":
+			bad = append(bad, fmt.Errorf("mount %q: /proc is writable, and so is the code of whoever writes to /proc/self/mem; make it read-only", m.at))
+		case m.executable:
+			bad = append(bad, fmt.Errorf("mount %q (%s) is writable and not noexec; with hashes in the grant it has to be one of both", m.at, m.kind))
+		}
+	}
+	return errors.Join(bad...)
+}

@@ -59,9 +59,10 @@ func Survey() []Offer {
 // junk is a file that the kernel refuses to run, if it gets to look at it.
 var junk = []byte("no program\n")
 
-// tryFanotify refuses a file of its own, at its first read.
+// tryFanotify refuses a file of its own.
 var tryFanotify = sync.OnceValue(func() error {
-	namespace, err := process(os.Getpid()).mountNamespace()
+	own := process(os.Getpid())
+	namespace, err := own.mountNamespace()
 	if err != nil {
 		return err
 	}
@@ -74,35 +75,40 @@ var tryFanotify = sync.OnceValue(func() error {
 		return err
 	}
 	defer a.close()
-	f, err := junkFile()
+	if _, err := os.ReadFile(own.proc("stack")); err != nil {
+		return fmt.Errorf("where a thread is in the kernel can't be told: %w", err)
+	}
+	path, err := junkFile()
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f)
-	err = a.refuses(f)
+	defer os.Remove(path)
+	err = a.refuses(path)
 	a.judge.mu.Lock()
 	defer a.judge.mu.Unlock()
 	if !errors.Is(err, unix.EPERM) || len(asked) != 1 || asked[0].Hash != joulebox.Sum(junk) {
-		return fmt.Errorf("the kernel doesn't ask before it reads a program: %v", err)
+		return fmt.Errorf("the kernel doesn't ask before it runs a program: %v", err)
 	}
 	return nil
 })
 
-// refuses tries to run a file that all is asked about.
+// refuses tries to run a file that is asked about.
 func (a *asked) refuses(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
-	if err := a.ask(fd, unix.FAN_MARK_INODE); err != nil {
+	if err := a.mark(unix.FAN_MARK_ADD, unix.FAN_OPEN_EXEC_PERM, fd); err != nil {
 		return err
 	}
-	go func() { _ = a.listen() }()
+	go func() { _ = a.serve() }()
 	return run(path)
 }
 
 func junkFile() (string, error) {
+	syscall.ForkLock.RLock() // a child of another thread would hold it open for writing
+	defer syscall.ForkLock.RUnlock()
 	f, err := os.CreateTemp("", ".joulebox-exec-*")
 	if err != nil {
 		return "", err

@@ -37,7 +37,10 @@ func Trace(start func() (Started, error), o Options) error {
 	if s.Release == nil {
 		take = t.upgrade
 	}
-	if err := take(s); err != nil {
+	if err = o.check(s.PID); err == nil {
+		err = take(s)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("tracing process %d: %w", s.PID, err), unix.Kill(s.PID, unix.SIGKILL))
 	}
 	return t.loop()
@@ -108,6 +111,9 @@ func onChildlessThread(f func()) {
 
 // startPtrace traces a process that stands still, from outside of it.
 func startPtrace(pid int, o Options) (*Watch, error) {
+	if err := o.check(pid); err != nil {
+		return nil, err
+	}
 	t := newTracer(o, unix.WNOTHREAD) // other children of this process are others' to wait for
 	w := &Watch{mechanism: Ptrace, stop: t.kill, done: make(chan struct{})}
 	taken := make(chan error, 1)
@@ -124,4 +130,12 @@ func startPtrace(pid int, o Options) (*Watch, error) {
 		return nil, fmt.Errorf("tracing process %d: %w", pid, err)
 	}
 	return w, nil
+}
+
+// check refuses a view in which hashes couldn't bind.
+func (o Options) check(pid int) error {
+	if !o.Sealed {
+		return nil
+	}
+	return CheckMounts(pid)
 }

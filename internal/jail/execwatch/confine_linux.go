@@ -1,0 +1,54 @@
+//go:build amd64 || arm64
+
+package execwatch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Confine takes from the calling process, and from all that comes of it, the ways
+// around a mechanism; sealed, also the ways to run code that no execve brings in.
+// It needs no_new_privs or CAP_SYS_ADMIN. Call it in the process that becomes the
+// unit, after [SealMemfds]. It adds a filter to those that there are.
+func Confine(m Mechanism, sealed bool) error {
+	gains := false
+	if sealed {
+		gains = DenyExecGain() == nil // before Linux 6.3 the rules forbid more
+	}
+	return install(filter(Rules(m, sealed, memfdsSealed(), gains)))
+}
+
+// DenyExecGain keeps the memory of the calling process, and of all that comes of
+// it, from becoming executable when it wasn't, and from being writable and
+// executable at once.
+func DenyExecGain() error {
+	if err := unix.Prctl(unix.PR_SET_MDWE, unix.PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0); err != nil {
+		return fmt.Errorf("memory that stays unexecutable (Linux 6.3): %w", err)
+	}
+	return nil
+}
+
+const memfdNoExec = "/proc/sys/vm/memfd_noexec"
+
+// SealMemfds lets the memory files of the caller's pid namespace be made without the
+// right to be run, unless they ask for it. It takes CAP_SYS_ADMIN over the
+// namespace. Call it in the first process.
+func SealMemfds() error {
+	if memfdsSealed() {
+		return nil
+	}
+	if err := os.WriteFile(memfdNoExec, []byte("1\n"), 0); err != nil {
+		return fmt.Errorf("memory files that can't be run (Linux 6.3): %w", err)
+	}
+	return nil
+}
+
+func memfdsSealed() bool {
+	b, err := os.ReadFile(memfdNoExec)
+	b = bytes.TrimSpace(b)
+	return err == nil && len(b) == 1 && b[0] >= '1' && b[0] <= '2'
+}
