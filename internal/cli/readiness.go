@@ -39,7 +39,7 @@ var parts = []part{
 	{"Durable run records", "§13", absent, "", "everything"},
 	{"Environment manifest", "§14", engineering, "ingestion with every refusal named and placed, the canonical form, its address, signing and verifying, drift by member; published vectors and fuzzing", "a run in a manifest's environment; features are identity only"},
 	{"Warm pools", "§15", engineering, "the books of a pool, balanced at every instant; the agent server's host processes are on them, idle energy in the claiming run's receipt", "pools on disk, `joulebox pool`, claims by environment"},
-	{"Fleet records", "§16", absent, "", "everything"},
+	{"Fleet records", "§16", engineering, "the tree, the signed record, proofs of membership and of growth; fan-out that goes on after a crash and runs no item twice that has a record; verified offline; published vectors", "fan-out over several machines"},
 }
 
 // readinessPage is docs/READINESS.md.

@@ -48,6 +48,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"empty":      cmdEmpty,
 	"journal":    cmdJournal,
 	"mode":       cmdMode,
+
+	"mkitems": cmdMakeItems, "fleet-kills": cmdFleetKills, "fleet-effects": cmdFleetEffects,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.
