@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/wat"},
 	{"internal/wasm", "internal/jail", "internal/jail/execwatch", "internal/vmm"},
 	{"internal/wasi", "internal/hostcall", "internal/jail/jailtest", "internal/netstack", "internal/rootfs"},
-	{"internal/jail/cell"},
+	{"internal/jail/cell", "internal/partition"},
 	{"host", "meter", "evidence", "store", "custody"},
 	{"host/hosttest", "meter/metertest", "store/storetest"},
 	{"supervisor", "internal/lang"},

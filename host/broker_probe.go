@@ -10,9 +10,10 @@ import (
 // The kinds of probing that a broker sees (§7.5). They are attestation's names:
 // the host hands them over as text, since objects and host don't share types.
 const (
-	probeEnergy   = "energy_interface_evasion"
-	probeWalk     = "filesystem_walk"
-	probeHardware = "hardware_enumeration"
+	probeEnergy    = "energy_interface_evasion"
+	probeWalk      = "filesystem_walk"
+	probeHardware  = "hardware_enumeration"
+	probePrivilege = "privileged_call"
 )
 
 // walkBreadth is how many top-level directories a unit can be denied before it

@@ -14,6 +14,7 @@ type Usage struct {
 	IOWrites, IOWrittenBytes       uint64
 	IODenied                       uint64 // calls that the grants or the roots refused
 	Connections, ConnectionsDenied uint64
+	Execs, ExecsDenied             uint64 // programs that a native unit started, and was refused
 	LogDropped                     uint64 // log lines over the cap
 }
 
@@ -21,6 +22,7 @@ type Usage struct {
 type counters struct {
 	reads, readBytes, writes, writtenBytes, ioDenied atomic.Uint64
 	connections, connectionsDenied                   atomic.Uint64
+	execs, execsDenied                               atomic.Uint64
 }
 
 // Usage is what was used until now.
@@ -30,7 +32,7 @@ func (b *Broker) Usage() Usage {
 		IOReads: c.reads.Load() + r.IOReads, IOReadBytes: c.readBytes.Load() + r.IOReadBytes,
 		IOWrites: c.writes.Load() + r.IOWrites, IOWrittenBytes: c.writtenBytes.Load() + r.IOWrittenBytes,
 		IODenied: c.ioDenied.Load() + r.IODenied, Connections: c.connections.Load(),
-		ConnectionsDenied: c.connectionsDenied.Load(), LogDropped: b.log.dropped.Load() + r.LogDropped,
+		ConnectionsDenied: c.connectionsDenied.Load(), Execs: c.execs.Load(), ExecsDenied: c.execsDenied.Load(), LogDropped: b.log.dropped.Load() + r.LogDropped,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/joulebox/joulebox/internal/hostcall"
+	"github.com/joulebox/joulebox/internal/partition"
 	"github.com/joulebox/joulebox/internal/wasi"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
@@ -42,6 +43,7 @@ func hostFuncs() []wasm.HostFunc { return slices.Concat(wasi.HostFuncs(), hostca
 // doesn't return. It comes first in main, and in TestMain of tests that run units.
 func RunChildIfAsked() {
 	hostedHook = true
+	partition.RunInitIfAsked()
 	wasm.MaybeRunChild()
 	runHostedIfAsked()
 }

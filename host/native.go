@@ -21,6 +21,8 @@ type Native struct {
 	Again func() (joulebox.ID, error)
 	// Env are the variables that the image itself declares.
 	Env []string
+	// UID and GID are who the program is, within.
+	UID, GID uint32
 	// WorkDir is where the image's programs begin. Empty is anywhere.
 	WorkDir string
 }

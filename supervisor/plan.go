@@ -81,7 +81,9 @@ func (s *Supervisor) place(p *Plan) error {
 	decline := func(what, hint string) error {
 		return &DeclinedError{Tier: p.Tier, Reasons: p.Reasons, What: what, Hint: hint}
 	}
-	i := slices.IndexFunc(s.config.Executors, func(e host.Executor) bool { return e.Tier() == p.Tier })
+	i := slices.IndexFunc(s.config.Executors, func(e host.Executor) bool {
+		return e.Tier() == p.Tier && host.RunsNative(e) == (p.native != nil)
+	})
 	if i < 0 {
 		return decline(fmt.Sprintf("this request needs tier %s (%s), which this host does not have", p.Tier, p.Tier.Name()),
 			"joulebox explain shows which part of the request raised the tier")
@@ -90,7 +92,7 @@ func (s *Supervisor) place(p *Plan) error {
 	if x, ok := p.executor.(host.Unavailable); ok {
 		if err := x.Unavailable(); err != nil {
 			return decline(fmt.Sprintf("tier %s can't be established on this host: %v", p.Tier, err),
-				"joulebox doctor shows what is missing; --host-process=in-process runs units without a process of their own")
+				p.unavailableHint())
 		}
 	}
 	if missing := slices.DeleteFunc(p.Grants.Needs(), p.executor.Provides); len(missing) > 0 {
@@ -108,6 +110,13 @@ func (s *Supervisor) place(p *Plan) error {
 		p.meters = append(p.meters, m)
 	}
 	return nil
+}
+
+func (p *Plan) unavailableHint() string {
+	if p.native != nil {
+		return "joulebox doctor shows what is missing"
+	}
+	return "joulebox doctor shows what is missing; --host-process=in-process runs units without a process of their own"
 }
 
 // tierRequest is what the required tier depends on: the request, and this host.

@@ -35,6 +35,8 @@ func usage(c host.Counts, u host.Usage) bundle.Usage {
 		IODenied:          u.IODenied,
 		Connections:       u.Connections,
 		ConnectionsDenied: u.ConnectionsDenied,
+		Execs:             u.Execs,
+		ExecsDenied:       u.ExecsDenied,
 	}
 }
 

@@ -80,6 +80,11 @@ func (g *grantFlags) grants() (grant.Set, error) {
 			return from, fmt.Errorf("%s: %w", g.file, err)
 		}
 	}
+	programs, err := programPaths(g.exec)
+	if err != nil {
+		return from, err
+	}
+	g.exec = programs
 	b := grant.NewBuilder(from)
 	if err := g.addTo(b); err != nil {
 		return grant.Set{}, err

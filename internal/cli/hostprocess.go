@@ -95,7 +95,7 @@ func executors(e *host.Engine, processes *host.Processes) []host.Executor {
 			list[i] = processes.Jailed(x)
 		}
 	}
-	return list
+	return append(list, host.NativeS1(), host.S3())
 }
 
 // examineJail says what holds a host process in here. What is only a second wall

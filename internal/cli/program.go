@@ -24,6 +24,8 @@ type program struct {
 
 	fromStdin bool
 	language  *lang.Language // nil for a module
+	native    *host.Native   // what a native program is executed from
+	path      string         // of a native program, as it sees it
 	script    lang.Program
 }
 
@@ -32,6 +34,15 @@ const maxScript = 64 << 20
 
 // program reads a module, or a script together with the language that runs it.
 func (f *runFlags) program(c *console, args []string) (p *program, err error) {
+	if len(args) > 0 {
+		native, err := f.isNative(args[0])
+		if err != nil {
+			return nil, err
+		}
+		if native {
+			return nativeProgram(args)
+		}
+	}
 	if p, err = f.source(c, args); err != nil {
 		return nil, err
 	}
@@ -169,6 +180,10 @@ func (f *runFlags) makeImage(p *program) error {
 
 // into puts the program into a request.
 func (p *program) into(r *supervisor.Request, entry string) {
+	if p.native != nil {
+		r.Native, r.Entrypoint = p.native, append([]string{p.path}, p.args...)
+		return
+	}
 	if p.language != nil {
 		r.Tree, r.Entrypoint = p.script.Image, p.script.Entrypoint
 		return

@@ -86,6 +86,7 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	to.StringArrayVar(&f.with, "with", nil, "put a `FILE` or folder into the script's image beside it, to be imported")
 	to.StringVar(&f.entry, "entry", "", "call this `EXPORT` instead of _start or run")
 	to.StringVar(&f.stdin, "stdin", "", "read standard input from `FILE`")
+	to.BoolVarP(&f.tty, "tty", "t", false, "give a native program this terminal")
 	to.StringVar(&f.challenge, "challenge", "", "bind a relying party's freshness value `C` into the record: base64url, or hex: and hex digits, of 8 to 64 bytes")
 	to.StringVar(&f.bundle, "bundle", "", "write the bundle, which anyone can verify, to `FILE`")
 	to.BoolVar(&f.journal, "journal", false, "record all that comes into the run, so that joulebox replay can rerun it; kept in the store, and in the bundle with --bundle")
@@ -127,6 +128,14 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 		return fail(exitDecline, err, "")
 	}
 	defer handed.close()
+	if f.tty {
+		t, err := openTerminal(os.Stdin)
+		if err != nil {
+			return fail(exitDecline, err, "")
+		}
+		defer t.close()
+		handed.TTY, handed.Terminal = t.tty, true
+	}
 	out, err := f.outputs()
 	if err != nil {
 		return fail(exitDecline, err, "")

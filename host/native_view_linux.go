@@ -1,0 +1,141 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/partition"
+)
+
+// The share that a native unit has of disks where its grant says nothing, and how
+// many threads and files it may have. At S3 the disk is always shared out (§2.4).
+const (
+	shareIOPS     = 20_000
+	shareBPS      = 1 << 30
+	nativeTasks   = 1024
+	nativeHandles = 16384
+)
+
+// nativeEnv is what every native unit finds, the same on every host (§7.5); what
+// the image and the caller name comes over it.
+var nativeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + partition.Home, "USER=unit", "LANG=C.UTF-8", "TZ=UTC"}
+
+// partition is what the unit's partition is made of, but for its streams.
+func (j Job) partition() (spec partition.Spec, err error) {
+	b, n := j.Broker, j.Native
+	spec = partition.Spec{
+		Argv: b.config.Args, Env: mergeEnv(nativeEnv, n.Env, b.config.Env), Path: j.Unit.Entrypoint[0], Program: n.Program,
+		UID: n.UID, GID: n.GID,
+		Limits: partition.Limits{Memory: j.Limits.Memory, Tasks: nativeTasks, OpenFiles: nativeHandles, IOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
+	}
+	if n.Root != nil {
+		if spec.Root, err = nameOf(int(n.Root.Fd())); err != nil {
+			return spec, err
+		}
+	}
+	if c := b.config.Grants.Storage.Ceilings; c.MaxIOPS != nil {
+		spec.Limits.IOPS = min(*c.MaxIOPS, shareIOPS)
+	}
+	if c := b.config.Grants.Storage.Ceilings; c.MaxReadBPS != nil {
+		spec.Limits.ReadBPS = min(*c.MaxReadBPS, shareBPS)
+	}
+	views, err := b.config.Grants.Views()
+	if err != nil {
+		return spec, &RefusedError{Reason: "the storage grants", Hint: "grant whole folders with --read, --write and --delete", Err: err}
+	}
+	if spec.Mounts, spec.Covered, err = b.storage.show(views); err != nil {
+		return spec, err
+	}
+	spec.Dir = b.config.nativeDir(n, views)
+	return spec, nil
+}
+
+// nativeDir is where the program begins: where the caller is, if it is shown there,
+// else where the image says.
+func (c BrokerConfig) nativeDir(n *Native, views []grant.View) string {
+	if c.WorkDir != "" && slices.ContainsFunc(views, func(v grant.View) bool { return v.Whole(grant.Read) && holds(v.Path, c.WorkDir) }) {
+		return c.WorkDir
+	}
+	return n.WorkDir
+}
+
+// mergeEnv takes the last value of each variable, in the order of their first.
+func mergeEnv(lists ...[]string) (env []string) {
+	at := map[string]int{}
+	for _, v := range slices.Concat(lists...) {
+		name, _, _ := strings.Cut(v, "=")
+		if i, ok := at[name]; ok {
+			env[i] = v
+			continue
+		}
+		at[name] = len(env)
+		env = append(env, v)
+	}
+	return env
+}
+
+// show makes the mounts of the views, and lists what lies beneath them and is shown
+// to no one.
+func (s *storage) show(views []grant.View) (mounts []partition.Mount, covered []string, err error) {
+	for _, v := range views {
+		if v.Path == "/" {
+			return nil, nil, &RefusedError{Reason: "storage grant for \"/\"", Hint: "grant folders; the system's own are there without a grant", Err: ErrDenied}
+		}
+		m, err := s.mountOf(v)
+		if err != nil {
+			return nil, nil, &RefusedError{Reason: fmt.Sprintf("storage grant for %q", v.Path), Err: err}
+		}
+		mounts = append(mounts, m)
+		for _, h := range s.hidden {
+			if holds(m.Source, h) {
+				covered = append(covered, path.Join(m.Target, strings.TrimPrefix(h, m.Source)))
+			}
+		}
+	}
+	return mounts, covered, nil
+}
+
+// mountOf finds what a view shows.
+func (s *storage) mountOf(v grant.View) (m partition.Mount, err error) {
+	r := s.rootOf(v.Path)
+	if r == nil {
+		return m, unix.ENOENT
+	}
+	rest := strings.TrimPrefix(strings.TrimPrefix(v.Path, r.guest), "/")
+	if rest == "" {
+		rest = "."
+	}
+	n, err := s.pin(r, r.fd, rest, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return m, fmt.Errorf("it isn't there, and a native unit's view is made before it runs: %w", err)
+	}
+	if err != nil {
+		return m, err
+	}
+	defer n.close()
+	if n.path != v.Path {
+		return m, fmt.Errorf("it is a link to %q; grant that", n.path)
+	}
+	m = partition.Mount{Target: v.Path, Dev: n.st.Dev, Ino: n.st.Ino, Read: v.Exact[grant.Read], Write: v.Exact[grant.Write], Delete: v.Exact[grant.Delete]}
+	if m.Source, err = nameOf(n.fd); err != nil {
+		return m, err
+	}
+	switch n.kind() {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		for mode := grant.Read; mode <= grant.Delete; mode++ {
+			if v.Exact[mode] && !v.Below[mode] {
+				return m, fmt.Errorf("storage.%s grants the folder without what is in it, and a native unit's view is made of whole folders; grant %s/** too", mode, v.Path)
+			}
+		}
+	default:
+		return m, errors.New("it is neither a file nor a folder")
+	}
+	return m, nil
+}

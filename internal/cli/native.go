@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/joulebox/joulebox/host"
+)
+
+// unitPath is where a native unit itself looks for programs.
+const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// isNative reports whether a word names a native program: a bare name that is no
+// module or script here, or a file that is an executable of this machine, or a
+// script that no language here runs at a lower tier.
+func (f *runFlags) isNative(word string) (bool, error) {
+	if f.lang != "" || word == "-" || f.set.Changed("code") {
+		return false, nil
+	}
+	file, err := os.Open(word)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return !strings.Contains(word, "/") && filepath.Ext(word) != ".wasm" && filepath.Ext(word) != ".wat", nil
+	case err != nil:
+		return false, nil // it is told when it is read
+	}
+	defer file.Close()
+	head := make([]byte, 256)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return !strings.Contains(word, "/"), nil // a folder by that name
+	}
+	switch head = head[:n]; {
+	case bytes.HasPrefix(head, []byte("\x7fELF")):
+		return true, nil
+	case bytes.HasPrefix(head, []byte("#!")):
+		l, err := f.language(&program{name: filepath.Base(word), data: head})
+		return l == nil || err != nil, nil
+	}
+	return false, nil
+}
+
+// nativeProgram finds and reads a native program. A bare name is looked for as the
+// unit would, then as the caller's shell would.
+func nativeProgram(args []string) (*program, error) {
+	path, err := lookUp(args[0])
+	if err != nil {
+		return nil, err
+	}
+	n, err := host.HostProgram(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail(exitMissing, err, "")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fail(exitDenied, err, "")
+	case err != nil:
+		return nil, fail(exitDecline, err, "")
+	}
+	return &program{name: filepath.Base(path), path: path, args: args[1:], native: n}, nil
+}
+
+func lookUp(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return "", fail(exitDecline, err, "")
+		}
+		return path, nil
+	}
+	var denied string
+	for _, dir := range append(filepath.SplitList(unitPath), filepath.SplitList(os.Getenv("PATH"))...) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case info.Mode()&0o111 == 0:
+			denied = path
+		default:
+			return path, nil
+		}
+	}
+	if denied != "" {
+		return "", fail(exitDenied, fmt.Errorf("%s may not be executed", denied), "")
+	}
+	return "", fail(exitMissing, fmt.Errorf("%s: not found on the PATH, and no file here is called so", name), "")
+}
+
+// programPaths finds the programs that --exec names without a folder.
+func programPaths(names []string) (paths []string, err error) {
+	for _, name := range names {
+		if !strings.Contains(name, "/") && name != "" {
+			if name, err = lookUp(name); err != nil {
+				return nil, err
+			}
+			if real, err := filepath.EvalSymlinks(name); err == nil && real != name {
+				paths = append(paths, real) // links are resolved before it is decided
+			}
+		}
+		paths = append(paths, name)
+	}
+	return paths, nil
+}
