@@ -76,7 +76,8 @@ func (p PublicCPU) Table(samples []Sample, base Table) (Table, error) {
 		if err != nil {
 			return base, err
 		}
-		s.Energy, timed[i] = uj, s
+		timed[i] = s
+		timed[i].Energy = uj // a counter's, if there is one, is no part of this
 	}
 	t, err := Fit(timed, base)
 	t.MicrojoulesPerCPUSecond = uint64(math.Ceil(float64(p.Watts*1_000_000) / float64(p.Cores)))

@@ -1,11 +1,11 @@
 package meter
 
-import "errors"
+import "strings"
 
 // HostCounter is the counter of this machine's packages: the first source that can
 // be read, never two of them. The error says why each can't be.
 func HostCounter() (Counter, error) {
-	var errs []error
+	var reasons []string
 	for _, open := range []func() (Counter, error){
 		func() (Counter, error) { return Powercap(PowercapRoot) },
 		func() (Counter, error) { return Perf(PerfRoot, OpenPerf) },
@@ -15,9 +15,9 @@ func HostCounter() (Counter, error) {
 		if err == nil {
 			return c, nil
 		}
-		errs = append(errs, err)
+		reasons = append(reasons, strings.TrimPrefix(err.Error(), ErrNotMeasured.Error()+": "))
 	}
-	return nil, errors.Join(errs...)
+	return nil, notMeasured("%s", strings.Join(reasons, "; "))
 }
 
 // HostNode is the node over HostCounter, with the idle floor of the host's table.

@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"sync"
+
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/meter"
@@ -15,6 +17,9 @@ type Meters struct {
 	Node *meter.Node
 	// Unmeasured says why the Cpu class is estimated; nil when it is measured.
 	Unmeasured error
+	// GPUs are the graphics devices. They are looked for when they are asked for:
+	// their libraries are slow to come up.
+	GPUs func() []meter.GPU
 }
 
 // HostMeters looks at what this machine can measure.
@@ -29,6 +34,7 @@ func NewMeters(t meter.Table, node func() (*meter.Node, error)) *Meters {
 		instructions: meter.Instructions(cpu, t),
 		vectors:      meter.Vectors(simd, t),
 		cpuTime:      meter.CPUTime(cpu, t),
+		GPUs:         sync.OnceValue(meter.HostGPUs),
 	}
 	if m.Node, m.Unmeasured = node(); m.Unmeasured != nil {
 		m.Node = nil
@@ -49,6 +55,17 @@ func (m *Meters) Find(how host.Counting, class joulebox.DeviceClass) (meter.Mete
 		return m.cpuTime, true
 	case class == joulebox.SIMD && how == host.CountsInstructions:
 		return m.vectors, true
+	case class == joulebox.GPU:
+		return onlyGPU(m.GPUs())
 	}
 	return nil, false
+}
+
+// onlyGPU is the meter of the one device there is. Of several nobody can say yet
+// which one a run would get, and one that can't be metered isn't granted (§5.1).
+func onlyGPU(list []meter.GPU) (meter.Meter, bool) {
+	if len(list) != 1 || list[0].Meter == nil {
+		return nil, false
+	}
+	return list[0].Meter, true
 }

@@ -72,6 +72,7 @@ func (s *Supervisor) parts(p *Plan, f finished, sequence uint64) (parts bundle.P
 		FinishedAtUS: microseconds(f.to),
 		Probing:      f.probing,
 		JournalRoot:  f.journal,
+		EnergyModel:  s.config.EnergyModel,
 	})
 	return parts, err
 }

@@ -32,6 +32,8 @@ type Config struct {
 	// Meters finds the meter of a class for runs that are counted this way.
 	Meters func(host.Counting, joulebox.DeviceClass) (meter.Meter, bool)
 	Table  meter.Table
+	// EnergyModel addresses the calibration that Table is from; zero without one.
+	EnergyModel joulebox.ID
 	// MultiTenant says that units of several parties share this host (§2.4).
 	MultiTenant bool
 	// Ceilings are the largest I/O ceilings that count as a bound (§2.4).

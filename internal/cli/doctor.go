@@ -10,7 +10,6 @@ import (
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/custody"
-	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/meter"
 	"github.com/joulebox/joulebox/supervisor"
 )
@@ -72,10 +71,8 @@ func examine(ctx context.Context) (d diagnosis) {
 	d.Tiers = examineTiers(ctx)
 	d.Works = d.Tiers[joulebox.S2].OK
 	d.Jail = examineJail()
-	meters := supervisor.HostMeters(meter.DefaultTable())
-	for _, class := range joulebox.DeviceClasses() {
-		d.Meters = append(d.Meters, examineMeter(meters, class))
-	}
+	table, model := examineModel()
+	d.Meters = append(examineMeters(supervisor.HostMeters(table), table), model)
 	d.Keeping = []finding{examineKey(), examineStore(ctx), examineCache()}
 	return d
 }
@@ -109,22 +106,6 @@ func examineTiers(ctx context.Context) (list []finding) {
 		list = append(list, f)
 	}
 	return list
-}
-
-func examineMeter(m *supervisor.Meters, class joulebox.DeviceClass) finding {
-	f := finding{Name: class.String()}
-	_, f.OK = m.Find(host.CountsInstructions, class)
-	switch {
-	case !f.OK:
-		f.Detail = "nothing here meters it, so it can't be granted"
-	case class != joulebox.CPU:
-		f.Detail = "Estimator, from counted vector instructions"
-	case m.Unmeasured != nil:
-		f.Detail = fmt.Sprintf("Estimator, from counted work; %v", m.Unmeasured)
-	default:
-		f.Detail = "HwShunt, from " + meter.PowercapRoot + "; Estimator for runs that are too short for it"
-	}
-	return f
 }
 
 func examineKey() finding {

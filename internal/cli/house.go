@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"io/fs"
 	"os"
 
+	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/custody"
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/host"
@@ -22,6 +24,9 @@ type house struct {
 	engine     *host.Engine
 	processes  *host.Processes // nil where units run in this process
 	pool       *supervisor.Pool
+	table      meter.Table
+	model      joulebox.ID // of the calibration that table is from
+	meters     *supervisor.Meters
 }
 
 // openHouse opens store, key and engine, and takes over the host processes. A key is made at the first use, and
@@ -55,6 +60,8 @@ func openHouse(c *console, p *host.Processes) (h *house, err error) {
 	if h.engine, err = openEngine(); err != nil {
 		return h, err
 	}
+	h.table, h.model = c.priced(h.key.Public().(ed25519.PublicKey))
+	h.meters = supervisor.HostMeters(h.table)
 	h.supervisor, err = supervisor.New(h.config())
 	return h, err
 }
@@ -73,11 +80,10 @@ func openEngine() (*host.Engine, error) {
 }
 
 func (h *house) config() supervisor.Config {
-	table := meter.DefaultTable()
 	return supervisor.Config{
 		Signer: h.key, Sequence: h.key.Next,
 		Objects: h.store, Log: h.store,
-		Executors: executors(h.engine, h.processes), Meters: supervisor.HostMeters(table).Find, Table: table,
+		Executors: executors(h.engine, h.processes), Meters: h.meters.Find, Table: h.table, EnergyModel: h.model,
 		Ceilings: hostCeilings(), Pool: h.pool,
 	}
 }

@@ -44,6 +44,11 @@ func selfTest(ctx context.Context, tier joulebox.Tier) error {
 }
 
 func throwaway() (s *supervisor.Supervisor, done func(), err error) {
+	table := meter.DefaultTable()
+	return throwawayWith(table, supervisor.HostMeters(table))
+}
+
+func throwawayWith(table meter.Table, meters *supervisor.Meters) (s *supervisor.Supervisor, done func(), err error) {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return nil, nil, err
@@ -58,10 +63,9 @@ func throwaway() (s *supervisor.Supervisor, done func(), err error) {
 	}
 	kept := store.NewMemory()
 	var sequence atomic.Uint64
-	table := meter.DefaultTable()
 	s, err = supervisor.New(supervisor.Config{
 		Signer: private, Sequence: func(context.Context) (uint64, error) { return sequence.Add(1), nil },
-		Objects: kept, Log: kept, Executors: executors(engine, processes), Meters: supervisor.HostMeters(table).Find, Table: table, Ceilings: hostCeilings(),
+		Objects: kept, Log: kept, Executors: executors(engine, processes), Meters: meters.Find, Table: table, Ceilings: hostCeilings(),
 	})
 	return s, func() { _ = processes.Close(); _ = engine.Close() }, err
 }
