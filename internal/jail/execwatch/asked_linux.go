@@ -122,7 +122,7 @@ func (a *asked) opened(e event) bool {
 	}
 	in.Role, in.Entry = a.role(p, file)
 	var g *guard
-	if in.Role != Loader && !parseHeader(e.file).script() { // those are read again later, guarded or not
+	if in.Role != Loader { // which can be written to afterwards all the same; see sealed
 		if g, err = newGuard(e.file); err != nil {
 			in.Path = pathOf(e.file)
 			return a.refuse(in, "%v", err)

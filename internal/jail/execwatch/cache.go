@@ -59,7 +59,7 @@ const settled = 2 * time.Second
 // writer that comes later has to open it or map its pages anew, and either shows in
 // ctime on the file systems that are trusted with it.
 func (c *Cache) keep(k key, v content, began time.Time) {
-	if began.UnixNano()-k.ctime < int64(settled) {
+	if c.known == nil || began.UnixNano()-k.ctime < int64(settled) {
 		return
 	}
 	c.mu.Lock()

@@ -64,7 +64,7 @@ func (g *guard) breaking() bool {
 // turn, and the process never another.
 func (a *asked) follow(p process, file inode, c *call) {
 	waiting := time.Time{}
-	for delay := 50 * time.Microsecond; ; delay = min(2*delay, 100*time.Millisecond) {
+	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
 		time.Sleep(delay)
 		a.mu.Lock()
 		if a.calls[int(p)] != c {

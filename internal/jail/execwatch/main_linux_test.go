@@ -91,6 +91,8 @@ type order struct {
 	Confine Mechanism
 	// Slow has each decision take its time.
 	Slow bool
+	// Forget has nothing cached.
+	Forget bool
 	// View says that all is read-only but Dir, which is noexec.
 	View      bool
 	Args, Env []string
@@ -164,7 +166,11 @@ func watchMain() error {
 
 func (o order) options(t *told) Options {
 	var mu sync.Mutex
-	return Options{Decide: o.decide, Sealed: o.Sealed, Record: func(r Record) {
+	cache := NewCache()
+	if o.Forget {
+		cache.known = nil
+	}
+	return Options{Decide: o.decide, Sealed: o.Sealed, Cache: cache, Record: func(r Record) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(t.Records) < 5000 {
@@ -362,7 +368,7 @@ func users() []user {
 }
 
 // run has a tree watched, and gives what was told and what the programs wrote.
-func (o order) run(t *testing.T, u user) (told, string) {
+func (o order) run(t testing.TB, u user) (told, string) {
 	t.Helper()
 	answer, marks := o.tell(t, u)
 	if answer.Err != "" {
@@ -371,7 +377,7 @@ func (o order) run(t *testing.T, u user) (told, string) {
 	return answer, marks
 }
 
-func (o order) tell(t *testing.T, u user) (told, string) {
+func (o order) tell(t testing.TB, u user) (told, string) {
 	t.Helper()
 	answer, marks := o.attempt(t, u)
 	if answer == nil {
@@ -381,7 +387,7 @@ func (o order) tell(t *testing.T, u user) (told, string) {
 }
 
 // attempt gives nil when the process that watches has come to an end.
-func (o order) attempt(t *testing.T, u user) (*told, string) {
+func (o order) attempt(t testing.TB, u user) (*told, string) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {

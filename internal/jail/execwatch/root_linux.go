@@ -111,6 +111,10 @@ func (p process) threads() (list []int, err error) {
 
 // group is the process that a thread belongs to.
 func (p process) group() int {
+	if fd, err := unix.PidfdOpen(int(p), 0); err == nil { // only the first thread has one
+		unix.Close(fd)
+		return int(p)
+	}
 	if pid, err := strconv.Atoi(p.status("Tgid")); err == nil {
 		return pid
 	}

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package execwatch
 
 import (
@@ -32,7 +34,8 @@ func Rules(m Mechanism, sealed, memfds, gains bool) (list []Rule) {
 	list = append(list, rules(unix.ENOSYS, unix.SYS_CLONE3)...) // its flags are in memory; libraries fall back to clone
 	switch m {
 	case Ptrace:
-		list = append(list, rules(unix.EPERM, unix.SYS_PTRACE)...)
+		// And nobody writes to the memory of a process that is about to be judged.
+		list = append(list, rules(unix.EPERM, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_WRITEV)...)
 		list = append(list, Rule{unix.SYS_CLONE, []Arg{has(0, unix.CLONE_UNTRACED)}, unix.EPERM})
 	case Fanotify: // it asks about the mounts that there are
 		list = append(list, rules(unix.EPERM, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT,

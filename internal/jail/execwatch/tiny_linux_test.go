@@ -67,7 +67,7 @@ func tinyCode(mark, code byte) []byte {
 }
 
 // program writes a program that anyone may run, and gives its path and hash.
-func program(t *testing.T, dir, name string, content []byte) (string, joulebox.ID) {
+func program(t testing.TB, dir, name string, content []byte) (string, joulebox.ID) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := firstOf(os.WriteFile(path, content, 0o755), os.Chmod(path, 0o755)); err != nil {
@@ -77,7 +77,7 @@ func program(t *testing.T, dir, name string, content []byte) (string, joulebox.I
 }
 
 // folder is a directory that anyone may write to.
-func folder(t *testing.T) string {
+func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch, "dir-*")
 	if err = firstOf(err, os.Chmod(dir, 0o777)); err != nil {
