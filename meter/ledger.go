@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"errors"
 	"time"
 
 	"github.com/joulebox/joulebox"
@@ -38,10 +37,12 @@ type ledger struct {
 
 // account is one run's part of the ledger.
 type account struct {
-	used  func() time.Duration // the run's CPU time so far, with its children's
-	seen  time.Duration        // up to the last step
-	given joulebox.Microjoules
-	lost  error // why there is no measured figure, from the first fault on
+	used   func() time.Duration // the run's CPU time so far, with its children's
+	begun  time.Duration        // what that was at first
+	booked time.Duration        // what of it has been given its share
+	late   time.Duration        // what of it has not, since the host wasn't that busy
+	given  joulebox.Microjoules
+	lost   error // why there is no measured figure, from the first fault on
 }
 
 func newLedger(floor uint64) *ledger {
@@ -49,7 +50,8 @@ func newLedger(floor uint64) *ledger {
 }
 
 func (l *ledger) begin(used func() time.Duration) *account {
-	a := &account{used: used, seen: used()}
+	now := used()
+	a := &account{used: used, begun: now, booked: now}
 	l.open[a] = struct{}{}
 	return a
 }
@@ -58,27 +60,37 @@ func (l *ledger) begin(used func() time.Duration) *account {
 // exact.
 const coarse = 50 * time.Millisecond
 
-var errBusier = errors.New("the run seems busier than its whole host")
-
 // step divides what was drawn in a step.
 func (l *ledger) step(drawn uint64, length, busy time.Duration) {
 	own := make(map[*account]time.Duration, len(l.open))
 	var sum time.Duration
 	for a := range l.open {
-		now := a.used()
-		d := now - a.seen
-		a.seen = max(a.seen, now)
-		switch {
-		case -coarse <= d && d <= 0: // two clocks of one process
-		case d < 0:
+		d := a.used() - a.booked
+		if d < -coarse {
 			l.lose(a, notMeasured("the run's CPU time went back by %v", -d))
-		case !l.held && d > busy+coarse+d/8:
-			l.lose(a, notMeasured("%w: CPU time %v of %v busy", errBusier, d, busy))
-		case a.lost == nil:
-			own[a], sum = d, sum+d
 		}
+		if a.lost != nil {
+			continue
+		}
+		d = max(d, 0)
+		if !l.held {
+			// A run can't have been busier than its host. What is more was counted late,
+			// and is of a later step.
+			d, a.late = min(d, busy), d-min(d, busy)
+		}
+		a.booked += d
+		own[a], sum = d, sum+d
 	}
 	l.divide(drawn, length, max(busy, sum), sum, own)
+}
+
+// overdue says that more of a run's CPU time is without its share than two ways of
+// counting explain: its counts come too late, or are wrong.
+func (a *account) overdue() error {
+	if most := coarse + (a.booked-a.begun)/8; a.late > most {
+		return notMeasured("the run seems busier than its whole host: %v of its CPU time is not in the host's", a.late)
+	}
+	return nil
 }
 
 func (l *ledger) divide(drawn uint64, length, whole, sum time.Duration, own map[*account]time.Duration) {

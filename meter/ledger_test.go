@@ -180,3 +180,45 @@ func TestLongRunWrapsManyTimes(t *testing.T) {
 		t.Errorf("got %d (measured %v), want %d", uj, ok, counter.drawn)
 	}
 }
+
+// Counts that come late, as those of a tree that is looked at ten times a second,
+// cost the run nothing but the delay.
+func TestLateCountsAreMeasured(t *testing.T) {
+	counter := &simulated{}
+	m := newMachine(t, counter, 0)
+	r, other := m.begin(t), m.begin(t)
+	var truth time.Duration
+	for i := range 40 {
+		m.pass(50 * time.Millisecond)
+		truth += 200 * time.Millisecond // four processors
+		m.busy += 200 * time.Millisecond
+		counter.draw([2]uint64{2_500_000, 2_500_000})
+		if i%2 == 1 {
+			r.cpu = truth
+		}
+		_ = other.read(t)
+	}
+	uj, ok := r.read(t).Measured()
+	if !ok || uint64(uj) < counter.drawn*9/10 || uint64(uj) > counter.drawn {
+		t.Errorf("got %d of %d (measured %v): the run was all that was busy", uj, counter.drawn, ok)
+	}
+	balance(t, m)
+}
+
+// Counts that come only at the end can't be placed in time.
+func TestCountsThatComeAtTheEndAreNotMeasured(t *testing.T) {
+	counter := &simulated{}
+	m := newMachine(t, counter, 0)
+	r, other := m.begin(t), m.begin(t)
+	for range 20 {
+		m.pass(50 * time.Millisecond)
+		m.busy += 50 * time.Millisecond
+		counter.draw([2]uint64{500_000, 500_000})
+		_ = other.read(t)
+	}
+	r.cpu = time.Second
+	if why := r.why(t); why == nil {
+		t.Error("a second that was counted at once has a figure")
+	}
+	balance(t, m)
+}

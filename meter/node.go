@@ -160,6 +160,9 @@ func (n *Node) figure(a *account, start []uint64, since Instant, age time.Durati
 	if window := n.gauge.at.Awake - since.Awake; window < shortestWindow {
 		return 0, notMeasured("a run of %v: the counters need %v", window, shortestWindow)
 	}
+	if err := a.overdue(); err != nil {
+		return 0, err
+	}
 	for i, d := range n.gauge.domains {
 		if n.drawn[i] == start[i] {
 			return 0, notMeasured("%s did not move", d.Key)

@@ -76,12 +76,14 @@ func memoryZones(tops, subs []Domain) (list []Domain) {
 }
 
 // zonesBelow finds zones by their depth: 1 is "intel-rapl:0", 2 "intel-rapl:0:1".
-// The kernel links every zone into the class's folder and keeps a sub-zone within
-// its parent's too; a zone is one, by however many ways it is reached.
+// The kernel links every zone into the class's folder, and keeps zones within their
+// control type's and sub-zones within their parent's; a zone is one, by however many
+// ways it is reached.
 func zonesBelow(root, control string, depth int) ([]Domain, error) {
 	var dirs []string
-	for _, pattern := range []string{control + ":*", control + ":*/" + control + ":*"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+	zone := control + ":*"
+	for _, pattern := range [][]string{{zone}, {zone, zone}, {control, zone}, {control, zone, zone}} {
+		found, err := filepath.Glob(filepath.Join(append([]string{root}, pattern...)...))
 		if err != nil {
 			return nil, err
 		}

@@ -93,6 +93,20 @@ func TestTwoInterfacesToOnePackageAreNotSummed(t *testing.T) {
 	}
 }
 
+// The devices themselves, without the class that links to them, as a container may
+// be given them.
+func TestDevicesWithoutTheirClass(t *testing.T) {
+	root := tree(t, socket("package-0", 5).withMemory(5))
+	devices := filepath.Join(filepath.Dir(filepath.Dir(root)), "devices", "virtual", "powercap")
+	uj, why := window(t, onTree(t, devices), func() {
+		set(t, root, "intel-rapl:0", 205)
+		set(t, root, "intel-rapl:0:1", 205)
+	})
+	if why != nil || uj != 100 {
+		t.Errorf("got %d, %v, want a quarter of 400", uj, why)
+	}
+}
+
 func TestNothingIsClaimedThatWasNotRead(t *testing.T) {
 	file := func(root string) string { return filepath.Join(root, "intel-rapl:0", "energy_uj") }
 	for _, c := range []struct {
