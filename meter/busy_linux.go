@@ -7,11 +7,33 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // BusyCPU is the CPU time that the whole host spent on anything but idling,
 // since boot. The kernel counts it in ticks of 10 ms.
-func BusyCPU() (time.Duration, error) { return busyCPU("/proc/stat") }
+func BusyCPU() (time.Duration, error) {
+	const stat = "/proc/stat"
+	if err := kernelsOwn(stat); err != nil {
+		return 0, err
+	}
+	return busyCPU(stat)
+}
+
+// kernelsOwn refuses a file that something else than the kernel shows in procfs's
+// place. Some containers are given one that counts their own work alone: the host's
+// energy would be shared as if nobody else worked there.
+func kernelsOwn(path string) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		return notMeasured("%s: %w", path, err)
+	}
+	if fs.Type != unix.PROC_SUPER_MAGIC {
+		return notMeasured("%s is not the kernel's own (file system type %#x): it may count this container alone", path, fs.Type)
+	}
+	return nil
+}
 
 const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
 

@@ -91,7 +91,7 @@ func (z zone) withMemory(energy uint64) zone {
 	return z
 }
 
-func write(t *testing.T, path, value string) {
+func write(t testing.TB, path, value string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(value+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,19 +101,19 @@ func write(t *testing.T, path, value string) {
 // tree makes zones as the kernel does: devices below their control type, parents
 // holding children, and the class's folder linking to all of them. Beside the
 // zones lies psys, which holds everything.
-func tree(t *testing.T, zones ...zone) string {
+func tree(t testing.TB, zones ...zone) string {
 	t.Helper()
 	return treeOf(t, "intel-rapl", append(zones, zone{name: "psys", span: strconv.Itoa(wide), energy: "77"}))
 }
 
-func treeOf(t *testing.T, control string, zones []zone) string {
+func treeOf(t testing.TB, control string, zones []zone) string {
 	t.Helper()
 	root := t.TempDir()
 	addZones(t, root, control, zones)
 	return filepath.Join(root, "class", "powercap")
 }
 
-func addZones(t *testing.T, root, control string, zones []zone) {
+func addZones(t testing.TB, root, control string, zones []zone) {
 	t.Helper()
 	class := filepath.Join(root, "class", "powercap")
 	device := filepath.Join(root, "devices", "virtual", "powercap", control)
@@ -130,7 +130,7 @@ func addZones(t *testing.T, root, control string, zones []zone) {
 	}
 }
 
-func addZone(t *testing.T, class, parent, base string, z zone) {
+func addZone(t testing.TB, class, parent, base string, z zone) {
 	t.Helper()
 	dir := filepath.Join(parent, base)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -149,7 +149,7 @@ func addZone(t *testing.T, class, parent, base string, z zone) {
 	}
 }
 
-func set(t *testing.T, root, zone string, uj uint64) {
+func set(t testing.TB, root, zone string, uj uint64) {
 	t.Helper()
 	write(t, filepath.Join(root, zone, "energy_uj"), strconv.FormatUint(uj, 10))
 }
