@@ -1,0 +1,123 @@
+//go:build amd64 || arm64
+
+package cell
+
+import (
+	"fmt"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostSettings are what programs need of the host's /etc. None of it is secret or
+// names the machine or its users.
+var hostSettings = []string{
+	"etc/alternatives", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d",
+	"etc/ssl/certs", "etc/ssl/openssl.cnf", "etc/ca-certificates", "etc/ca-certificates.conf", "etc/pki/tls/certs",
+	"etc/pki/tls/cert.pem", "etc/pki/ca-trust", "etc/crypto-policies", "etc/gcrypt",
+	"etc/mime.types", "etc/protocols", "etc/services", "etc/rpc", "etc/magic", "etc/os-release", "etc/debian_version",
+	"etc/terminfo", "etc/inputrc", "etc/fonts", "etc/python3", "etc/python3.11", "etc/perl", "etc/java",
+	"etc/nodejs", "etc/postgresql-common", "etc/xml", "etc/sgml", "etc/login.defs", "etc/profile", "etc/bash.bashrc",
+}
+
+// files writes the cell's own files: users, hosts and what the spec has.
+func (v *view) files() error {
+	o := v.order
+	list := []File{
+		{"/etc/hostname", []byte(o.Hostname + "\n")},
+		{"/etc/hosts", []byte("127.0.0.1\tlocalhost " + o.Hostname + "\n::1\tlocalhost ip6-localhost\n")},
+	}
+	if o.Root == nil {
+		list = append(list,
+			File{"/etc/passwd", []byte(passwd(o.UID, o.GID))},
+			File{"/etc/group", []byte(group(o.GID))},
+			File{"/etc/nsswitch.conf", []byte("passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n")},
+		)
+	}
+	for _, f := range append(list, o.Files...) {
+		if err := v.lay(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay writes a file in place of what is there.
+func (v *view) lay(f File) error {
+	if err := canonical("file", f.Path); err != nil {
+		return err
+	}
+	if err := unix.Unlink(f.Path); err != nil {
+		if err := v.place(path.Dir(f.Path), true); err != nil {
+			return err
+		}
+	}
+	return makeFile(f.Path, f.Data, 0o644)
+}
+
+// User is the name of the unit's user where there is none by that number.
+const user = "unit"
+
+func passwd(uid, gid uint32) string {
+	s := "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+	if uid != 0 && uid != 65534 {
+		s += fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/sh\n", user, uid, gid, user, home(uid))
+	}
+	return s
+}
+
+func group(gid uint32) string {
+	s := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
+	if gid != 0 && gid != 5 && gid != 65534 {
+		s += fmt.Sprintf("%s:x:%d:\n", user, gid)
+	}
+	return s
+}
+
+func home(uid uint32) string {
+	if uid == 0 {
+		return "/root"
+	}
+	return "/home/" + user
+}
+
+// private mounts the folders that are the unit's alone and go with it. With a
+// writable root they are the root's, but for shared memory.
+func (v *view) private() error {
+	list := map[string]string{"/dev/shm": "1777"}
+	if !v.order.Writable {
+		list["/tmp"], list["/var/tmp"], list["/run"] = "1777", "1777", "755"
+	}
+	if v.order.Root == nil {
+		list[home(v.order.UID)] = "700"
+	}
+	for at, mode := range list {
+		if err := v.place(at, true); err != nil {
+			return err
+		}
+		if err := v.tmpfs(at, mode); err != nil {
+			return err
+		}
+		if err := v.adopt(at); err != nil {
+			return err
+		}
+		v.rule(at, rightsOwn, true)
+	}
+	return nil
+}
+
+// overlay makes the root of a folder: what is written lies over it, in memory.
+func (v *view) overlay() error {
+	for _, name := range []string{"upper", "work", "root"} {
+		if err := unix.Mkdir(name, 0o755); err != nil {
+			return os.NewSyscallError("mkdir", err)
+		}
+	}
+	options := fmt.Sprintf("lowerdir=/proc/self/fd/%d,upperdir=upper,workdir=work,userxattr", v.rootFD)
+	if err := unix.Mount("overlay", "root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("root: a private layer over it: %w", os.NewSyscallError("mount overlay", err))
+	}
+	unix.Close(v.rootFD)
+	return os.NewSyscallError("chdir", unix.Chdir("root"))
+}

@@ -1,0 +1,106 @@
+//go:build amd64 || arm64
+
+package cell
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox/internal/jail"
+)
+
+// namespaces are the flags that make namespaces, in clone and unshare.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// same says in an id's place that the id stays.
+const same = 0xffffffff
+
+// callFilter is what a unit's processes may call. What isn't known is answered as
+// by a kernel that doesn't have it, so that libraries fall back. What only a
+// privileged process needs is asked about, so that it is refused and seen.
+func callFilter(uid, gid uint32) []unix.SockFilter {
+	f := jail.NewFilter()
+	f.Answer(jail.Allow, slices.Concat(plainCalls, archCalls)...)
+	for _, list := range [][]probe{probedCalls, archProbed} {
+		for _, p := range list {
+			f.Answer(jail.Notify, p.call)
+		}
+	}
+	f.Answer(jail.Fail(unix.EPERM), deniedCalls...)
+	f.ArgLacks(unix.SYS_CLONE, 0, namespaces, jail.Notify)
+	f.ArgLacks(unix.SYS_UNSHARE, 0, namespaces|unix.CLONE_NEWTIME, jail.Notify)
+	f.Answer(jail.Fail(unix.ENOSYS), unix.SYS_CLONE3) // its flags lie in memory; libraries fall back to clone
+	users, groups := []uint32{uid, same}, []uint32{gid, same}
+	f.ArgsIn(unix.SYS_SETUID, 1, users[:1], jail.Notify)
+	f.ArgsIn(unix.SYS_SETGID, 1, groups[:1], jail.Notify)
+	f.ArgsIn(unix.SYS_SETREUID, 2, users, jail.Notify)
+	f.ArgsIn(unix.SYS_SETREGID, 2, groups, jail.Notify)
+	f.ArgsIn(unix.SYS_SETRESUID, 3, users, jail.Notify)
+	f.ArgsIn(unix.SYS_SETRESGID, 3, groups, jail.Notify)
+	f.ArgsIn(unix.SYS_SETFSUID, 1, users, jail.Notify)
+	f.ArgsIn(unix.SYS_SETFSGID, 1, groups, jail.Notify)
+	// Typing into a terminal, and what else reaches past it.
+	f.ArgNotIn(unix.SYS_IOCTL, 1, []uint32{unix.TIOCSTI, unix.TIOCCONS, tiocLinux}, jail.Notify)
+	// Families that a network namespace holds in. Others are the host's.
+	f.ArgIn(unix.SYS_SOCKET, 0, []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}, jail.Fail(unix.EAFNOSUPPORT))
+	f.ArgIn(unix.SYS_SOCKETPAIR, 0, []uint32{unix.AF_UNIX}, jail.Fail(unix.EAFNOSUPPORT))
+	f.ArgIn(unix.SYS_PERSONALITY, 0, []uint32{0, same, 0x0040000, 0x0008}, jail.Fail(unix.EPERM)) // none, a question, ADDR_NO_RANDOMIZE, PER_LINUX32's bit
+	f.ArgNotIn(unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_SECCOMP}, jail.Fail(unix.EINVAL))
+	fileTypes := []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}
+	f.Masked(unix.SYS_MKNODAT, 2, unix.S_IFMT, fileTypes, jail.Notify)
+	archFilter(f, fileTypes)
+	return f.Program(jail.Fail(unix.ENOSYS))
+}
+
+const tiocLinux = 0x541c
+
+// probe is a call that only a privileged process needs, by the name under which
+// it is recorded.
+type probe struct {
+	call uintptr
+	name string
+}
+
+var probedCalls = []probe{
+	{unix.SYS_MOUNT, "mount"}, {unix.SYS_UMOUNT2, "umount"}, {unix.SYS_PIVOT_ROOT, "pivot_root"}, {unix.SYS_CHROOT, "chroot"},
+	{unix.SYS_MOVE_MOUNT, "move_mount"}, {unix.SYS_OPEN_TREE, "open_tree"}, {unix.SYS_FSOPEN, "fsopen"},
+	{unix.SYS_FSCONFIG, "fsconfig"}, {unix.SYS_FSMOUNT, "fsmount"}, {unix.SYS_FSPICK, "fspick"}, {unix.SYS_MOUNT_SETATTR, "mount_setattr"},
+	{sysOpenTreeAttr, "open_tree_attr"},
+	{unix.SYS_SETNS, "setns"}, {unix.SYS_BPF, "bpf"}, {unix.SYS_PERF_EVENT_OPEN, "perf_event_open"},
+	{unix.SYS_PTRACE, "ptrace"}, {unix.SYS_PROCESS_VM_READV, "process_vm_readv"}, {unix.SYS_PROCESS_VM_WRITEV, "process_vm_writev"},
+	{unix.SYS_PIDFD_GETFD, "pidfd_getfd"}, {unix.SYS_KCMP, "kcmp"},
+	{unix.SYS_INIT_MODULE, "init_module"}, {unix.SYS_FINIT_MODULE, "finit_module"}, {unix.SYS_DELETE_MODULE, "delete_module"},
+	{unix.SYS_KEXEC_LOAD, "kexec_load"}, {unix.SYS_REBOOT, "reboot"}, {unix.SYS_SWAPON, "swapon"}, {unix.SYS_SWAPOFF, "swapoff"},
+	{unix.SYS_ACCT, "acct"}, {unix.SYS_QUOTACTL, "quotactl"}, {unix.SYS_QUOTACTL_FD, "quotactl_fd"},
+	{unix.SYS_SETHOSTNAME, "sethostname"}, {unix.SYS_SETDOMAINNAME, "setdomainname"},
+	{unix.SYS_SETTIMEOFDAY, "settimeofday"}, {unix.SYS_CLOCK_SETTIME, "clock_settime"}, {unix.SYS_SYSLOG, "syslog"},
+	{unix.SYS_OPEN_BY_HANDLE_AT, "open_by_handle_at"}, {unix.SYS_SETGROUPS, "setgroups"}, {unix.SYS_CAPSET, "capset"},
+	{unix.SYS_FANOTIFY_INIT, "fanotify_init"}, {unix.SYS_VHANGUP, "vhangup"}, {unix.SYS_NFSSERVCTL, "nfsservctl"},
+	{unix.SYS_LOOKUP_DCOOKIE, "lookup_dcookie"}, {unix.SYS_UNSHARE, "unshare"}, {unix.SYS_CLONE, "clone"},
+	{unix.SYS_SETUID, "setuid"}, {unix.SYS_SETGID, "setgid"}, {unix.SYS_SETREUID, "setreuid"}, {unix.SYS_SETREGID, "setregid"},
+	{unix.SYS_SETRESUID, "setresuid"}, {unix.SYS_SETRESGID, "setresgid"}, {unix.SYS_SETFSUID, "setfsuid"}, {unix.SYS_SETFSGID, "setfsgid"},
+	{unix.SYS_IOCTL, "ioctl"}, {unix.SYS_MKNODAT, "mknod"},
+}
+
+const sysOpenTreeAttr = 467 // Linux 6.15's
+
+// deniedCalls are answered with EPERM and not noted: libraries try them, and go
+// on without.
+var deniedCalls = []uintptr{
+	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP,
+	unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_ADJTIMEX,
+	unix.SYS_CLOCK_ADJTIME, unix.SYS_MEMFD_SECRET, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+}
+
+func probeName(call int) string {
+	for _, list := range [][]probe{probedCalls, archProbed} {
+		for _, p := range list {
+			if int(p.call) == call {
+				return p.name
+			}
+		}
+	}
+	return "call"
+}

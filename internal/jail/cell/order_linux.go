@@ -1,0 +1,182 @@
+//go:build amd64 || arm64
+
+package cell
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// order is what init is told. Descriptors are numbers into what came with it, and
+// no descriptor is -1.
+type order struct {
+	Path       string
+	Program    *place `json:",omitempty"`
+	Argv, Env  []string
+	Dir        string
+	Streams    [3]int
+	Terminal   *Size   `json:",omitempty"`
+	Root       *place  `json:",omitempty"`
+	Writable   bool    `json:",omitempty"`
+	Mounts     []mount `json:",omitempty"`
+	Files      []File  `json:",omitempty"`
+	Hidden     []string
+	UID, GID   uint32
+	Hostname   string
+	Network    []byte
+	Exec       []byte
+	HasNetwork bool
+	HasExec    bool
+	Hold       bool
+	NoExec     bool
+	Limits     Limits
+	Join       []int // control groups' files that the unit's first thread writes itself to
+}
+
+// place is a file of the host's view: a descriptor, and where it was opened. A
+// mount namespace binds only what lies in itself, so init opens the path again and
+// compares.
+type place struct {
+	FD   int
+	Path string
+}
+
+type mount struct {
+	place
+	Target                    string
+	Read, Write, Delete, Exec bool
+}
+
+// handing collects the descriptors of an order.
+type handing struct{ files []*os.File }
+
+func (h *handing) add(f *os.File) int {
+	if f == nil {
+		return -1
+	}
+	h.files = append(h.files, f)
+	return len(h.files) - 1
+}
+
+func (h *handing) place(f *os.File) (place, error) {
+	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+	if err == nil && !path.IsAbs(name) {
+		err = fmt.Errorf("got %q, want a file that was opened from a path", name)
+	}
+	return place{h.add(f), name}, err
+}
+
+func (h *handing) fds() (list []int) {
+	for _, f := range h.files {
+		list = append(list, int(f.Fd()))
+	}
+	return list
+}
+
+const defaultHostname = "unit"
+
+// order is the spec as init needs it. It checks what can be told without trying.
+func (s *Spec) order(h *handing) (*order, error) {
+	o := &order{
+		Path: s.Path, Argv: s.Argv, Env: s.Env, Dir: s.Dir, Terminal: s.Terminal, Files: s.Files, Hidden: s.Hidden,
+		UID: s.UID, GID: s.GID, Hostname: s.Hostname, Network: s.Network, Exec: s.Exec, HasNetwork: s.Network != nil,
+		HasExec: s.Exec != nil, Hold: s.Hold != nil, NoExec: s.NoExec, Limits: s.Limits, Writable: s.Root.Writable,
+	}
+	if o.Hostname == "" {
+		o.Hostname = defaultHostname
+	}
+	if o.Dir == "" {
+		o.Dir = "/"
+	}
+	for i, f := range []*os.File{s.Stdin, s.Stdout, s.Stderr} {
+		o.Streams[i] = h.add(f)
+	}
+	if s.Program != nil {
+		p, err := h.place(s.Program)
+		if err != nil {
+			return nil, fmt.Errorf("program: %w", err)
+		}
+		o.Program = &p
+	}
+	if s.Root.Dir != nil {
+		p, err := h.place(s.Root.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("root: %w", err)
+		}
+		o.Root = &p
+	}
+	for i, m := range s.Mounts {
+		p, err := h.place(m.File)
+		if err != nil {
+			return nil, fmt.Errorf("mounts[%d]: %w", i, err)
+		}
+		o.Mounts = append(o.Mounts, mount{p, m.Target, m.Read, m.Write, m.Delete, m.Exec})
+	}
+	// What lies above comes first.
+	slices.SortStableFunc(o.Mounts, func(a, b mount) int { return strings.Compare(a.Target, b.Target) })
+	return o, o.check()
+}
+
+func (o *order) check() error {
+	if len(o.Argv) == 0 {
+		return errors.New("argv: got none, want the program's name at least")
+	}
+	if err := canonical("path", o.Path); err != nil {
+		return err
+	}
+	if err := canonical("dir", o.Dir); err != nil {
+		return err
+	}
+	for i, m := range o.Mounts {
+		if err := canonical(fmt.Sprintf("mounts[%d].target", i), m.Target); err != nil {
+			return err
+		}
+		if m.Target == "/" {
+			return fmt.Errorf("mounts[%d].target: got %q, want a path beneath it; Root is for that", i, m.Target)
+		}
+	}
+	for _, t := range append(slices.Clone(o.Argv), o.Env...) {
+		if strings.ContainsRune(t, 0) {
+			return fmt.Errorf("argv or env: got %q, want no NUL", t)
+		}
+	}
+	if o.Root == nil && o.Writable {
+		return errors.New("root: the host's view is never writable; hand over a directory")
+	}
+	return nil
+}
+
+func canonical(what, p string) error {
+	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
+		return fmt.Errorf("%s: got %q, want an absolute path without . and ..", what, p)
+	}
+	return nil
+}
+
+// open opens a place in the calling process's view, if it is still the file that
+// was handed over.
+func (p place) open(handed []int) (fd int, dir bool, err error) {
+	var want, have unix.Stat_t
+	if err := unix.Fstat(handed[p.FD], &want); err != nil {
+		return -1, false, os.NewSyscallError("fstat", err)
+	}
+	fd, err = unix.Open(p.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, false, &os.PathError{Op: "open", Path: p.Path, Err: err}
+	}
+	if err = unix.Fstat(fd, &have); err == nil && (have.Dev != want.Dev || have.Ino != want.Ino) {
+		err = errors.New("it isn't the file that was handed over any more")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, false, &os.PathError{Op: "open", Path: p.Path, Err: err}
+	}
+	return fd, have.Mode&unix.S_IFMT == unix.S_IFDIR, nil
+}

@@ -1,0 +1,276 @@
+//go:build amd64 || arm64
+
+package cell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox/internal/jail"
+)
+
+// Cell is a unit that runs, with what holds it.
+type Cell struct {
+	spec     *Spec
+	process  *os.Process
+	link     link
+	groups   *groups
+	probes   probes
+	terminal *os.File
+	network  []*os.File
+
+	mu     sync.Mutex
+	killed string
+	over   bool // the first process has been waited for
+
+	done chan struct{} // closed when end is there and nothing of the cell is left
+	end  End
+	err  error
+}
+
+// Start builds a cell and starts the unit in it. What the cell can't be without
+// and this host lacks is named in a *jail.MissingError. When ctx is done the cell
+// is killed. Someone has to call [Cell.Wait].
+func Start(ctx context.Context, s Spec) (c *Cell, err error) {
+	if !hooked {
+		return nil, errors.New("cells are re-executions of this program, which needs cell.RunInitIfAsked as the first call of main")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var h handing
+	o, err := s.order(&h)
+	if err != nil {
+		return nil, fmt.Errorf("cell: %w", err)
+	}
+	c = &Cell{spec: &s, done: make(chan struct{})}
+	if c.groups, err = newGroups(&s); err != nil {
+		return nil, fmt.Errorf("cell: %w", err)
+	}
+	process, socket, err := spawn(&s, c.groups)
+	if err != nil {
+		return nil, errors.Join(missing(nameNamespaces, err), c.groups.remove())
+	}
+	c.process, c.link.fd = process, socket
+	if err := c.begin(o, &h); err != nil {
+		_ = c.process.Kill()
+		return nil, errors.Join(err, c.clean())
+	}
+	stop := context.AfterFunc(ctx, func() { c.Kill(context.Cause(ctx).Error()) })
+	go func() {
+		c.watch()
+		stop()
+		close(c.done)
+	}()
+	return c, nil
+}
+
+// begin tells the first process what to build, and follows it until the unit runs.
+func (c *Cell) begin(o *order, h *handing) error {
+	for _, f := range c.groups.join {
+		o.Join = append(o.Join, h.add(f))
+	}
+	if err := c.link.send(kindOrder, o, h.fds()...); err != nil {
+		return fmt.Errorf("cell: %w", c.whyGone(err))
+	}
+	for {
+		k, body, fds, err := c.link.receive()
+		if err != nil {
+			return fmt.Errorf("cell: %w", c.whyGone(err))
+		}
+		switch k {
+		case kindHold:
+			if err := c.hold(fds); err != nil {
+				return err
+			}
+		case kindStarted:
+			return nil
+		default:
+			if err := c.told(k, body); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// whyGone is what there is to say when the first process has ended without a word.
+func (c *Cell) whyGone(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		return errors.New("its first process has ended without a word")
+	}
+	return err
+}
+
+// hold keeps what was opened within, and lets the caller look at the cell from
+// outside.
+func (c *Cell) hold(fds []int) error {
+	for n, fd := range fds {
+		if n == 0 && c.spec.Terminal != nil {
+			_ = unix.SetNonblock(fd, true) // so that a Close ends a Read
+			c.terminal = os.NewFile(uintptr(fd), "terminal")
+			continue
+		}
+		c.network = append(c.network, os.NewFile(uintptr(fd), "network"))
+	}
+	if c.spec.Hold == nil {
+		return nil
+	}
+	if err := c.spec.Hold(c.process.Pid); err != nil {
+		return err
+	}
+	return c.link.send(kindGo, struct{}{})
+}
+
+// told takes a message that can come at any time.
+func (c *Cell) told(k kind, body []byte) error {
+	switch k {
+	case kindProbe:
+		var name string
+		if err := json.Unmarshal(body, &name); err != nil {
+			return fmt.Errorf("cell: %w", err)
+		}
+		c.probes.add(name)
+		return nil
+	case kindFault:
+		var f fault
+		if err := json.Unmarshal(body, &f); err != nil {
+			return fmt.Errorf("cell: %w", err)
+		}
+		if f.Missing != "" {
+			return missing(f.Missing, errors.New(f.Err))
+		}
+		return fmt.Errorf("cell: %s", f.Err)
+	}
+	return fmt.Errorf("cell: its first process sent message %d", k)
+}
+
+func missing(name string, err error) error {
+	return &jail.MissingError{Mechanisms: []jail.Mechanism{{Name: name, Missing: err, Needed: jail.EveryProcess}}}
+}
+
+// watch follows the first process to its end, and then cleans up.
+func (c *Cell) watch() {
+	var e *end
+	var failed error
+	for {
+		k, body, _, err := c.link.receive()
+		if err != nil {
+			break
+		}
+		if k == kindEnd {
+			e = &end{}
+			if failed = json.Unmarshal(body, e); failed == nil {
+				continue
+			}
+		} else if failed = c.told(k, body); failed == nil {
+			continue
+		}
+		_ = c.process.Kill()
+		break
+	}
+	cleaned := c.clean()
+	c.conclude(e)
+	c.err = errors.Join(failed, cleaned)
+}
+
+// clean waits for the first process, with which all processes of the cell have
+// ended, and takes away what is left of the cell on the host.
+func (c *Cell) clean() error {
+	_, err := c.process.Wait()
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	unix.Close(c.link.fd)
+	for _, f := range c.link.files {
+		unix.Close(f)
+	}
+	c.end.Usage, c.end.OOM, _ = c.groups.final()
+	return errors.Join(err, c.groups.remove())
+}
+
+// conclude says how the unit has ended.
+func (c *Cell) conclude(e *end) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end.Killed, c.end.Probing = c.killed, c.probes.list()
+	if e == nil {
+		c.end.Signal = syscall.SIGKILL // with the whole cell
+		return
+	}
+	c.end.Changed = e.Changed
+	if e.Status.Signaled() {
+		c.end.Signal = e.Status.Signal()
+		return
+	}
+	code := uint32(e.Status.ExitStatus())
+	c.end.Code = &code
+}
+
+// Wait waits until the main process has ended, and with it all that came of it:
+// then there is no process, mount, namespace or control group of the cell left. An
+// error says that the cell failed.
+func (c *Cell) Wait() (End, error) {
+	<-c.done
+	return c.end, c.err
+}
+
+// Kill ends all processes of the cell at once, for a reason that End.Killed has.
+// It doesn't wait.
+func (c *Cell) Kill(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	if c.killed == "" {
+		c.killed = reason
+	}
+	_ = c.process.Kill() // it is the first of its namespace: the others end with it
+}
+
+// Signal sends a signal to the main process's group.
+func (c *Cell) Signal(sig syscall.Signal) error {
+	select {
+	case <-c.done:
+		return os.ErrProcessDone
+	default:
+	}
+	return c.link.send(kindSignal, int(sig))
+}
+
+// Terminal is the supervisor's side of the unit's terminal, nil if it has none. The
+// caller closes it.
+func (c *Cell) Terminal() *os.File { return c.terminal }
+
+// Resize changes the size of the unit's terminal.
+func (c *Cell) Resize(s Size) error {
+	if c.terminal == nil {
+		return errors.New("cell: there is no terminal")
+	}
+	raw, err := c.terminal.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = resize(int(fd), s) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// Network is what [Inside].Network returned. The caller closes it.
+func (c *Cell) Network() []*os.File { return c.network }
+
+// Usage is what the tree has used until now.
+func (c *Cell) Usage() (Usage, error) { return c.groups.usage() }
+
+// PID is the number of the cell's first process.
+func (c *Cell) PID() int { return c.process.Pid }

@@ -1,0 +1,146 @@
+//go:build amd64 || arm64
+
+package cell
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// kind is what a message between the two processes is about.
+type kind byte
+
+const (
+	kindOrder   kind = iota + 1 // to init: the order, with descriptors
+	kindGo                      // to init: the hold is over
+	kindSignal                  // to init: a number
+	kindHold                    // from init: the view is complete, with descriptors
+	kindStarted                 // from init: the unit runs
+	kindProbe                   // from init: what was tried
+	kindEnd                     // from init: how the main process ended
+	kindFault                   // from init: why there is no cell
+)
+
+// maxMessage bounds a message: arguments and environment fit with room to spare,
+// as the kernel bounds those.
+const maxMessage = 16 << 20
+
+// maxHanded is how many descriptors one message can have, by the kernel.
+const maxHanded = 250
+
+// link is one end of the socket between the two. What is sent begins with its
+// length and kind; descriptors come with the first bytes of a message or with
+// single bytes after it.
+type link struct {
+	fd      int
+	sending sync.Mutex
+	in      []byte // received, not yet taken
+	// files are descriptors that came and weren't taken.
+	files []int
+}
+
+func (l *link) send(k kind, v any, fds ...int) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	head = binary.BigEndian.AppendUint32(head, uint32(len(fds)))
+	message := append(append(head, byte(k)), body...)
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	first := fds[:min(len(fds), maxHanded)]
+	n, err := l.push(message, first)
+	for err == nil && n < len(message) {
+		var w int
+		w, err = l.push(message[n:], nil)
+		n += w
+	}
+	for rest := fds[len(first):]; err == nil && len(rest) > 0; {
+		some := rest[:min(len(rest), maxHanded)]
+		_, err = l.push([]byte{0}, some)
+		rest = rest[len(some):]
+	}
+	return err
+}
+
+func (l *link) push(b []byte, fds []int) (n int, err error) {
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	for {
+		n, err = unix.SendmsgN(l.fd, b, rights, nil, unix.MSG_NOSIGNAL)
+		if !errors.Is(err, unix.EINTR) {
+			return n, os.NewSyscallError("sendmsg", err)
+		}
+	}
+}
+
+const headSize = 9
+
+// receive waits for a message. The descriptors are the caller's.
+func (l *link) receive() (k kind, body []byte, fds []int, err error) {
+	for len(l.in) < headSize {
+		if err := l.pull(headSize); err != nil {
+			return 0, nil, nil, err
+		}
+	}
+	size, handed := int(binary.BigEndian.Uint32(l.in)), int(binary.BigEndian.Uint32(l.in[4:]))
+	if size > maxMessage || handed > maxMessage {
+		return 0, nil, nil, fmt.Errorf("a message of %d bytes and %d descriptors", size, handed)
+	}
+	extra := max(0, (handed-1)/maxHanded) // bytes that brought the other descriptors
+	for len(l.in) < headSize+size+extra {
+		if err := l.pull(headSize + size + extra); err != nil {
+			return 0, nil, nil, err
+		}
+	}
+	if len(l.files) < handed {
+		return 0, nil, nil, fmt.Errorf("got %d descriptors, want %d; too many may be open", len(l.files), handed)
+	}
+	k, body, fds = kind(l.in[8]), l.in[headSize:headSize+size], l.files[:handed:handed]
+	l.in, l.files = l.in[headSize+size+extra:], l.files[handed:]
+	return k, body, fds, nil
+}
+
+// pull reads some of what is needed until there are so many bytes.
+func (l *link) pull(want int) error {
+	b := make([]byte, max(want-len(l.in), 4096))
+	rights := make([]byte, unix.CmsgSpace(4*maxHanded))
+	n, m, _, _, err := unix.Recvmsg(l.fd, b, rights, unix.MSG_CMSG_CLOEXEC)
+	if errors.Is(err, unix.EINTR) {
+		return nil
+	}
+	if err != nil {
+		return os.NewSyscallError("recvmsg", err)
+	}
+	if n == 0 {
+		return io.EOF
+	}
+	list, err := unix.ParseSocketControlMessage(rights[:m])
+	for _, c := range list {
+		fds, _ := unix.ParseUnixRights(&c)
+		l.files = append(l.files, fds...)
+	}
+	l.in = append(l.in, b[:n]...)
+	return err
+}
+
+// end is how the main process ended, as init saw it.
+type end struct {
+	Status  syscall.WaitStatus
+	Changed string `json:",omitempty"`
+}
+
+// fault is an error of init's. Missing names a mechanism that the cell can't do
+// without.
+type fault struct{ Missing, Err string }
