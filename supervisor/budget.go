@@ -90,3 +90,13 @@ func breached(e host.Exit) host.Exit {
 	}
 	return host.Exit{Outcome: joulebox.Terminated(joulebox.BreachEnergy), Counts: e.Counts}
 }
+
+// unmeasured is why a class that has counters was not measured.
+func unmeasured(spans []meter.Span) error {
+	for _, span := range spans {
+		if live, ok := span.(meter.Live); ok && live.Unmeasured() != nil {
+			return live.Unmeasured()
+		}
+	}
+	return nil
+}

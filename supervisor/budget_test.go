@@ -2,6 +2,7 @@ package supervisor_test
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,6 +80,9 @@ func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
 	if !measured || e.Provenance() != receipt.HwShunt || uj <= 20_000_000 || e.Estimated() >= 20_000_000 {
 		t.Errorf("got %d measured (%v), %d estimated: want the measured one above 20 J, the estimate below", uj, measured, e.Estimated())
 	}
+	if record.Unmeasured != nil {
+		t.Errorf("measured, and yet %v", record.Unmeasured)
+	}
 	if record.Bundle.Result().ExitCode != nil {
 		t.Error("a breach has an exit code (§7.1)")
 	}
@@ -113,5 +117,8 @@ func TestBudgetOutlivesItsCounter(t *testing.T) {
 	e := record.Receipt().Devices()[0]
 	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want || e.Provenance() != receipt.Estimator || e.Estimated() <= 800_000 {
 		t.Errorf("outcome %s, %v with %d estimated, want %s by the estimate", got, e.Provenance(), e.Estimated(), want)
+	}
+	if record.Unmeasured == nil || !strings.Contains(record.Unmeasured.Error(), "the counter went away") {
+		t.Errorf("the reason is %v", record.Unmeasured)
 	}
 }

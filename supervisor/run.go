@@ -26,6 +26,9 @@ type Record struct {
 	// unless asked for and whole. NoJournal says why one that was asked for isn't.
 	Journal   []byte
 	NoJournal error
+	// Unmeasured says why this machine's counters gave the run no figure; nil where
+	// they did, or where there are none.
+	Unmeasured error
 }
 
 // Receipt is the record's energy receipt.
@@ -65,7 +68,7 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	if err := s.append(keep, b, id); err != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be kept: %w", err)
 	}
-	r := &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped, NoJournal: j.err}
+	r := &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped, NoJournal: j.err, Unmeasured: f.unmeasured}
 	if j.whole != nil {
 		r.Journal = j.container.Bytes()
 	}
@@ -174,6 +177,7 @@ func (p *Plan) settle(f *finished, spans []meter.Span, broker *host.Broker) (err
 	if f.energy, err = read(spans); err != nil {
 		return err
 	}
+	f.unmeasured = unmeasured(spans)
 	if err = f.addIdle(); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type finished struct {
 
 	denials    []host.Denial
 	logDropped uint64
+	unmeasured error
 }
 
 // seal signs what the run was and verifies the seal as a stranger would, before

@@ -235,6 +235,10 @@ func (c *console) finish(ctx context.Context, f runFlags, out *outputs, r *super
 	for _, d := range r.Denials {
 		rec.Denials = append(rec.Denials, denialRecord(d))
 	}
+	const second = 1_000_000 // µs
+	if r.Unmeasured != nil && rec.Usage.WallUS > second {
+		c.note("the energy is an estimate: %v", r.Unmeasured) // that a short run has none is no news
+	}
 	if r.NoJournal != nil {
 		c.note("the run's journal isn't whole, so none is attested: %v", r.NoJournal)
 	}
