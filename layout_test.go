@@ -17,8 +17,8 @@ const module = "github.com/joulebox/joulebox"
 // that isn't named here has no layer, and the test says so.
 var layers = [][]string{
 	{"."},
-	{"internal/sig", "internal/jcs", "internal/merkle", "internal/dcbor", "internal/vectors", "internal/toll", "internal/effect", "internal/disk", "internal/plainyaml"},
-	{"internal/cose", "internal/seal", "internal/disk/disktest"},
+	{"internal/sig", "internal/jcs", "internal/merkle", "internal/dcbor", "internal/vectors", "internal/toll", "internal/effect", "internal/disk", "internal/plainyaml", "internal/hostspawn"},
+	{"internal/hostspawn/early", "internal/cose", "internal/seal", "internal/disk/disktest"},
 	{"unit", "grant", "receipt", "attestation", "journal", "ledger", "runrecord", "manifest", "warmpool", "fleet"},
 	{"bundle", "internal/wasm/rewrite"},
 	{"internal/wat"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"testing"
 	"time"
 
@@ -46,7 +47,11 @@ func TestFramesOfAllSizes(t *testing.T) {
 
 func TestDescriptorsComeAlong(t *testing.T) {
 	a, b := pair(t)
-	null := devNull()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
 	before := openFiles(t)
 	for _, n := range []int{1, 3, maxSent, maxSent + 1, 2*maxSent + 7} {
 		fds := make([]int, n)

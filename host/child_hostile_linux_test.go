@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/hostspawn"
 	"github.com/joulebox/joulebox/internal/jail/jailtest"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
@@ -336,7 +337,7 @@ func TestSupervisorKilled(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	child := waitFor(t, func() string { return childNamed(parent.Process.Pid, childName) })
+	child := waitFor(t, func() string { return childNamed(parent.Process.Pid, hostspawn.Name) })
 	time.Sleep(200 * time.Millisecond) // into the run
 	parent.Process.Kill()
 	parent.Wait()

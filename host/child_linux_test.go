@@ -392,7 +392,7 @@ func TestOneUnitAProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := run.(*jailedRun).process.process.Pid
+		n := run.(*jailedRun).process.Pid
 		if _, err := run.Wait(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/hostspawn"
 	"github.com/joulebox/joulebox/internal/jail"
 	"github.com/joulebox/joulebox/internal/wasm"
 	"github.com/joulebox/joulebox/unit"
@@ -41,7 +42,7 @@ const hostedSocket = 0
 // runHostedIfAsked turns this process into a host process if it was started as
 // one, and then doesn't return.
 func runHostedIfAsked() {
-	if len(os.Args) != 1 || os.Args[0] != childName {
+	if len(os.Args) != 1 || os.Args[0] != hostspawn.Name {
 		return
 	}
 	runtime.LockOSThread() // for the death signal, which is a thread's own

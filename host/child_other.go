@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 
+	"github.com/joulebox/joulebox/internal/hostspawn"
 	"github.com/joulebox/joulebox/internal/jail"
 )
 
@@ -14,8 +15,8 @@ type Processes struct{}
 // NewProcesses makes none. What it would have is declined by name.
 func NewProcesses(ProcessConfig) (*Processes, error) { return &Processes{}, nil }
 
-// Prestart does nothing.
-func (*Processes) Prestart() {}
+// Adopt does nothing.
+func (*Processes) Adopt(func() (hostspawn.Process, error)) {}
 
 // Settle does nothing.
 func (*Processes) Settle() {}

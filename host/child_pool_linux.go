@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/hostspawn"
 	"github.com/joulebox/joulebox/internal/jail"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
@@ -25,9 +26,9 @@ type Processes struct {
 
 	mu      sync.Mutex
 	closed  bool
-	idle    []*process // the one that was used last at the end
-	blank   func() (*process, error)
-	waiting sync.WaitGroup // for processes to be gone
+	idle    []*process                        // the one that was used last at the end
+	blank   func() (hostspawn.Process, error) // serves nothing yet
+	waiting sync.WaitGroup                    // for processes to be gone
 }
 
 // NewProcesses makes none yet. The program's main must call RunChildIfAsked
@@ -42,56 +43,26 @@ func NewProcesses(c ProcessConfig) (*Processes, error) {
 	return &Processes{config: c, survey: jail.Survey()}, nil
 }
 
-// Prestart starts a process before it is known what for, so that it is up when the
-// first run needs it. It does so on the calling thread, which must last as long as
-// the program: the first thing that main does is the place for it.
-func (p *Processes) Prestart() {
-	if p.unavailable() != nil {
-		return
-	}
+// Adopt takes over a process that was begun to be started before it was known what
+// for, so that it is up when the first run needs it.
+func (p *Processes) Adopt(begun func() (hostspawn.Process, error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.blank != nil || p.closed {
-		return
-	}
-	s, err := spawn()
-	p.blank = func() (*process, error) {
-		if err != nil {
-			return nil, err
-		}
-		return newProcess(s)
-	}
-}
-
-// startAsync starts a process on the spawner's thread.
-func startAsync() func() (*process, error) {
-	type result struct {
-		s   spawned
-		err error
-	}
-	done := make(chan result, 1)
-	spawner() <- func() {
-		s, err := spawn()
-		done <- result{s, err}
-	}
-	return func() (*process, error) {
-		r := <-done
-		if r.err != nil {
-			return nil, r.err
-		}
-		return newProcess(r.s)
+	if begun != nil {
+		p.blank = begun
 	}
 }
 
 // starting is a process that serves nothing yet, on its way.
 func (p *Processes) starting() func() (*process, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.blank; s != nil {
-		p.blank = nil
-		return s
+	begun := p.blank
+	p.blank = nil
+	p.mu.Unlock()
+	if begun == nil {
+		begun = hostspawn.Begin()
 	}
-	return startAsync()
+	return func() (*process, error) { return newProcess(begun()) }
 }
 
 // Close ends the processes that wait, and returns once all are gone. Runs that
@@ -109,7 +80,7 @@ func (p *Processes) Close() error {
 		p.end(process)
 	}
 	if blank != nil {
-		if process, err := blank(); err == nil {
+		if process, err := newProcess(blank()); err == nil {
 			p.end(process)
 		}
 	}

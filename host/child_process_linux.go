@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/joulebox/joulebox/internal/hostspawn"
 )
 
 // process is a host process as its supervisor has it.
 type process struct {
-	spawned
+	hostspawn.Process
 	channel *channel
 	page    *mapping
 	key     processKey // what it serves; it serves nothing else
@@ -55,8 +57,11 @@ func (c clockID) read() time.Duration {
 
 // newProcess is what a supervisor has of a process that was just started and
 // serves nothing yet.
-func newProcess(s spawned) (p *process, err error) {
-	p = &process{spawned: s, clock: cpuClock(s.process.Pid), channel: newChannel(s.socket, maxFrame, false)}
+func newProcess(s hostspawn.Process, err error) (*process, error) {
+	if err != nil {
+		return nil, err
+	}
+	p := &process{Process: s, clock: cpuClock(s.Pid), channel: newChannel(s.Socket, maxFrame, false)}
 	if p.page, err = newMapping(); err != nil {
 		p.kill()
 		p.wait()
@@ -71,13 +76,13 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		_ = p.process.Kill() // it may have died by itself
+		_ = p.Process.Kill() // it may have died by itself
 	}
 }
 
 // waits begins the account of a process that has nothing to do.
 func (p *process) waits() {
-	p.claimed, p.since, p.cpu, p.memory = false, time.Now(), p.clock.read(), residentBytes(p.process.Pid)
+	p.claimed, p.since, p.cpu, p.memory = false, time.Now(), p.clock.read(), residentBytes(p.Pid)
 }
 
 // drew is what a waiting process drew since it was asked last.
@@ -104,20 +109,20 @@ func (p *process) signal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		_ = p.process.Signal(syscall.SIGTERM)
+		_ = p.Process.Signal(syscall.SIGTERM)
 	}
 }
 
 // wait waits for the end of a process that was killed or has died, and frees what
 // the supervisor has of it. It says how it ended, and with which last words.
 func (p *process) wait() (*os.ProcessState, string) {
-	state, err := p.process.Wait()
+	state, err := p.Process.Wait()
 	p.mu.Lock()
 	p.gone = true
 	p.mu.Unlock()
 	words := p.lastWords()
-	unix.Close(p.socket)
-	unix.Close(p.stderr)
+	unix.Close(p.Socket)
+	unix.Close(p.Report)
 	if p.page != nil {
 		p.page.close()
 	}
@@ -146,7 +151,7 @@ func oomKills() uint64 {
 // lastWords is the beginning of what a process that crashed said.
 func (p *process) lastWords() string {
 	buf := make([]byte, 4096)
-	n, err := transfer(func() (int, error) { return unix.Read(p.stderr, buf) })
+	n, err := transfer(func() (int, error) { return unix.Read(p.Report, buf) })
 	if err != nil {
 		return ""
 	}

@@ -3,12 +3,11 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/internal/hostspawn/early"
 	"github.com/joulebox/joulebox/meter"
 	"github.com/joulebox/joulebox/supervisor"
 )
@@ -59,18 +58,18 @@ func (p hostProcess) openPool() (*host.Processes, *supervisor.Pool, error) {
 	return processes, pool, err
 }
 
-// prestart begins to start a host process before the command line is looked at,
-// when it is sure to need one: it takes about as long to come up as all that has to
-// be done before the unit runs.
-func prestart(args []string) *host.Processes {
-	if len(args) < 2 || args[0] != "run" || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, string(hostInProcess)) }) {
+// adopted takes over the host process that is on its way since before main, if
+// one is.
+func adopted() *host.Processes {
+	begun := early.Take()
+	if begun == nil {
 		return nil
 	}
 	p, err := hostJailed.open()
 	if err != nil {
-		return nil // it will be said where it is asked for
+		return nil // it will be said where it is asked for; what was begun ends with this process
 	}
-	p.Prestart()
+	p.Adopt(begun)
 	return p
 }
 

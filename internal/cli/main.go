@@ -20,11 +20,10 @@ import (
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
 	host.RunChildIfAsked()
-	processes := prestart(os.Args[1:])
 	ctx, stop := withSignals()
 	defer stop()
 	c := newConsole(os.Stdin, os.Stdout, os.Stderr)
-	c.processes = processes
+	c.processes = adopted()
 	return execute(ctx, os.Args[1:], c)
 }
 

@@ -1,0 +1,43 @@
+// Package early begins to start a host process while the program still initialises
+// its packages, when its command line is sure to need one: the process takes about
+// as long to come up as all that has to be done before the unit runs.
+package early
+
+import (
+	"os"
+	"strings"
+
+	"github.com/joulebox/joulebox/internal/hostspawn"
+)
+
+// begun is evaluated as soon as the packages that this one imports are ready,
+// which is long before main.
+var begun = begin(os.Args)
+
+func begin(args []string) func() (hostspawn.Process, error) {
+	if !needed(args) {
+		return nil
+	}
+	return hostspawn.Begin()
+}
+
+// needed reports that the command line runs a unit and nowhere speaks of running
+// it in this process, be it in the arguments of the unit.
+func needed(args []string) bool {
+	if len(args) < 3 || args[1] != "run" {
+		return false
+	}
+	for _, a := range args {
+		if strings.Contains(a, "in-process") {
+			return false
+		}
+	}
+	return true
+}
+
+// Take hands over the process on its way, once; nil if there is none.
+func Take() func() (hostspawn.Process, error) {
+	taken := begun
+	begun = nil
+	return taken
+}

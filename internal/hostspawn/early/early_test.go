@@ -1,0 +1,31 @@
+package early
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNeeded(t *testing.T) {
+	for line, want := range map[string]bool{
+		"joulebox":                                      false,
+		"joulebox run":                                  false,
+		"joulebox run a.wasm":                           true,
+		"joulebox run --quiet a.wasm x":                 true,
+		"joulebox verify run":                           false,
+		"joulebox --x run a.wasm":                       false,
+		"joulebox-host":                                 false,
+		"joulebox explain a.wasm in run":                false,
+		"joulebox run --host-process=in-process a.wasm": false,
+		"joulebox run --host-process in-process a.wasm": false,
+	} {
+		if got := needed(strings.Fields(line)); got != want {
+			t.Errorf("%s: got %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestTakenOnce(t *testing.T) {
+	if Take() != nil {
+		t.Error("a test needs no host process")
+	}
+}
