@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -45,7 +44,6 @@ func runHostedIfAsked() {
 	if len(os.Args) != 1 || os.Args[0] != hostspawn.Name {
 		return
 	}
-	runtime.LockOSThread() // for the death signal, which is a thread's own
 	jail.CloseInherited(0, 1, 2)
 	h := &hosted{channel: newChannel(hostedSocket, maxSetup, true)}
 	if err := h.serve(); err != nil {
@@ -61,7 +59,6 @@ func (h *hosted) serve() error {
 	if err := h.prepare(); err != nil {
 		return errors.Join(err, h.confess(err))
 	}
-	runtime.UnlockOSThread()
 	for {
 		k, payload, err := h.channel.receive()
 		if err != nil {
@@ -91,9 +88,6 @@ func (h *hosted) prepare() error {
 	if err := h.receiveSetup(); err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM) // until here it would end the process
-	go h.listen(signals)
 	if err := h.load(h.channel.descriptors()[1]); err != nil {
 		return err
 	}
@@ -105,6 +99,11 @@ func (h *hosted) prepare() error {
 		return err
 	}
 	h.storage.closeRules(paths)
+	// Until here the signal would end the process, and nobody sends it before the
+	// first order. What is started so late comes into the world jailed.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	go h.listen(signals)
 	return h.channel.send(kindReady, readyOf(mechanisms))
 }
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -76,7 +75,7 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		_ = p.Process.Kill() // it may have died by itself
+		_ = unix.Kill(p.Pid, unix.SIGKILL) // it may have died by itself
 	}
 }
 
@@ -109,27 +108,54 @@ func (p *process) signal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		_ = p.Process.Signal(syscall.SIGTERM)
+		_ = unix.Kill(p.Pid, unix.SIGTERM)
 	}
 }
 
 // wait waits for the end of a process that was killed or has died, and frees what
 // the supervisor has of it. It says how it ended, and with which last words.
-func (p *process) wait() (*os.ProcessState, string) {
-	state, err := p.Process.Wait()
+func (p *process) wait() (e end, words string) {
+	for unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	// Its number stays its own up to here, and is nobody's to signal from here on.
 	p.mu.Lock()
 	p.gone = true
+	pid, err := unix.Wait4(p.Pid, &e.status, 0, &e.usage)
 	p.mu.Unlock()
-	words := p.lastWords()
+	e.known = err == nil && pid == p.Pid
+	words = p.lastWords()
 	unix.Close(p.Socket)
 	unix.Close(p.Report)
 	if p.page != nil {
 		p.page.close()
 	}
-	if err != nil {
-		state = nil
+	return e, words
+}
+
+// end is how a process ended, and what it used.
+type end struct {
+	known  bool
+	status unix.WaitStatus
+	usage  unix.Rusage
+}
+
+func (e end) signal() unix.Signal {
+	if e.known && e.status.Signaled() {
+		return e.status.Signal()
 	}
-	return state, words
+	return 0
+}
+
+func (e end) cpu() time.Duration { return time.Duration(e.usage.Utime.Nano() + e.usage.Stime.Nano()) }
+
+func (e end) String() string {
+	switch {
+	case e.signal() != 0:
+		return "signal: " + e.signal().String()
+	case e.known:
+		return "exit status " + strconv.Itoa(e.status.ExitStatus())
+	}
+	return "it is gone"
 }
 
 // outOfMemory reports that the kernel has ended some process for want of memory

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -271,8 +270,8 @@ func (r *jailedRun) fail(err error) (Exit, error) {
 	killed, cut := r.close()
 	nonsense := errors.Is(err, errNonsense) || errors.As(err, new(confessed))
 	r.process.kill()
-	state, words := r.process.wait()
-	exit := Exit{Counts: r.forfeit(live, state)}
+	end, words := r.process.wait()
+	exit := Exit{Counts: r.forfeit(live, end)}
 	var known confessed
 	switch {
 	case killed != "":
@@ -283,12 +282,12 @@ func (r *jailedRun) fail(err error) (Exit, error) {
 		return Exit{}, known.error
 	case nonsense:
 		return Exit{}, fmt.Errorf("host process: %w", err)
-	case signalOf(state) == syscall.SIGSYS:
+	case end.signal() == syscall.SIGSYS:
 		exit.Outcome = joulebox.Terminated(joulebox.VMEscape)
-	case signalOf(state) == syscall.SIGKILL && r.process.outOfMemory() || signalOf(state) == 0 && spokeOfMemory(words):
+	case end.signal() == syscall.SIGKILL && r.process.outOfMemory() || end.signal() == 0 && spokeOfMemory(words):
 		exit.Outcome = joulebox.Terminated(joulebox.BreachMemory)
 	default:
-		return Exit{}, diedError(state, words, err)
+		return Exit{}, diedError(end, words, err)
 	}
 	if r.feed != nil { // nobody knows how much of it was read
 		r.feed.stop()
@@ -302,32 +301,17 @@ func (r *jailedRun) fail(err error) (Exit, error) {
 
 // forfeit is the count of a run that can't say its own. What the process showed
 // last lacks what came after, a slice at most if it kept to the rules.
-func (r *jailedRun) forfeit(c Counts, state *os.ProcessState) Counts {
+func (r *jailedRun) forfeit(c Counts, e end) Counts {
 	if r.x.metered {
 		c.Units = min(c.Units+wasm.DefaultSlice, r.job.Limits.Units)
 		c.Instructions = c.Units
 	}
-	if state != nil {
-		c.CPUTime = max(c.CPUTime, state.UserTime()+state.SystemTime()-r.cpu)
-	}
+	c.CPUTime = max(c.CPUTime, e.cpu()-r.cpu)
 	return c
 }
 
-func signalOf(state *os.ProcessState) syscall.Signal {
-	if state == nil {
-		return 0
-	}
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return status.Signal()
-	}
-	return 0
-}
-
-func diedError(state *os.ProcessState, words string, err error) error {
-	how := "it is gone"
-	if state != nil {
-		how = state.String()
-	}
+func diedError(e end, words string, err error) error {
+	how := e.String()
 	if words = firstLine(words); words != "" {
 		how += ": " + printable(words)
 	}

@@ -68,14 +68,11 @@ func start() (p Process, err error) {
 		defer syscall.Close(null)
 	}
 	p = Process{Socket: pair[0], Report: report[0]}
-	pid, err := syscall.ForkExec(program, []string{Name}, &syscall.ProcAttr{
+	p.Pid, err = syscall.ForkExec(program, []string{Name}, &syscall.ProcAttr{
 		Dir: "/", Env: environment, Files: []uintptr{uintptr(pair[1]), uintptr(null), uintptr(report[1])},
 		// Its own group: what is typed at a terminal is the supervisor's to handle.
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true},
 	})
-	if err == nil {
-		p.Process, err = os.FindProcess(pid)
-	}
 	if err != nil {
 		syscall.Close(p.Socket)
 		syscall.Close(p.Report)
