@@ -40,6 +40,7 @@ var features = []feature{
 	{"node and npm", regexp.MustCompile(`node|npm`), func() bool { return !onPath("node") || !onPath("npm") }},
 	{"an interpreter that joulebox lang keeps", regexp.MustCompile(`JOULEBOX_LANG_DIR`), func() bool { return !languageKept("python") || !languageKept("javascript") }},
 	{"a C compiler for WASI", regexp.MustCompile(`no C compiler for WASI`), func() bool { return !onPath("clang") || !exists("/usr/lib/wasm32-wasi/libc.a") }},
+	{"control groups that partitions can be made in", regexp.MustCompile(`no partition can be built`), func() bool { return os.Geteuid() != 0 }},
 	{"another assembler of WebAssembly text", regexp.MustCompile(`\(wabt\) isn't installed`), func() bool { return !onPath("wat2wasm") || !onPath("wasm2wat") }},
 	{"a Rust compiler for WASI", regexp.MustCompile(`no Rust compiler for WASI`), func() bool { return !rustForWASI() }},
 	{"a folder of modules to go through", regexp.MustCompile(`JOULEBOX_WASM_CORPUS`), func() bool { return os.Getenv("JOULEBOX_WASM_CORPUS") == "" }},

@@ -91,7 +91,11 @@ func lookUp(name string) (string, error) {
 	if denied != "" {
 		return "", fail(exitDenied, fmt.Errorf("%s may not be executed", denied), "")
 	}
-	return "", fail(exitMissing, fmt.Errorf("%s: not found on the PATH, and no file here is called so", name), "")
+	hint := ""
+	if exists(name) {
+		hint = "write ./" + name + " for the file that is here"
+	}
+	return "", fail(exitMissing, fmt.Errorf("%s: not found on the PATH", name), hint)
 }
 
 // programPaths finds the programs that --exec names without a folder.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -25,5 +26,15 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                commands,
+		Condition:           condition,
 	})
+}
+
+// condition is what scripts ask of this machine.
+func condition(name string) (bool, error) {
+	if name != "partition" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	x, ok := host.S3().(host.Unavailable)
+	return ok && x.Unavailable() == nil, nil
 }

@@ -32,6 +32,7 @@ type Cell struct {
 	mu     sync.Mutex
 	killed bool
 	gone   bool
+	last   Usage
 }
 
 // order is the Spec as the first process is told it. Descriptors come along in the
@@ -299,11 +300,11 @@ func (c *Cell) Wait() (e End, err error) {
 	if errors.Is(waitErr, syscall.ECHILD) {
 		waitErr = nil // a tracer has seen its end
 	}
+	usage, usageErr := c.Usage()
 	c.mu.Lock()
-	c.gone = true
+	c.gone, c.last = true, usage
 	e.Killed = c.killed
 	c.mu.Unlock()
-	usage, usageErr := c.Usage()
 	c.share.remove()
 	c.channel.Close()
 	e.Usage, e.OutOfMemory = usage, oom > 0
@@ -327,6 +328,11 @@ func (c *Cell) Wait() (e End, err error) {
 
 // Usage is what has been used until now.
 func (c *Cell) Usage() (u Usage, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return c.last, nil
+	}
 	if u, err = c.share.usage(); err == nil {
 		u.CPUTime = max(0, u.CPUTime-c.before)
 	}
@@ -335,16 +341,33 @@ func (c *Cell) Usage() (u Usage, err error) {
 
 // CPUTime is that of the whole tree, with what has ended in it.
 func (c *Cell) CPUTime() (time.Duration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return c.last.CPUTime, nil
+	}
 	used, err := c.share.cpuTime()
 	return max(0, used-c.before), err
 }
 
 // Processes is how many there are, the first one included.
-func (c *Cell) Processes() (int, error) { return c.share.processes() }
+func (c *Cell) Processes() (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return 0, nil
+	}
+	return c.share.processes()
+}
 
 // OutOfMemory reports that the kernel has ended some process for want of the
 // partition's memory.
 func (c *Cell) OutOfMemory() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return false // its End says it
+	}
 	n, err := c.share.killedForMemory()
 	return err != nil || n > 0
 }

@@ -212,7 +212,8 @@ func (f *first) openTerminal() (master *os.File, err error) {
 // run starts the program and waits for all that comes of it.
 func (f *first) run() error {
 	go f.watchChannel()
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGTTOU, syscall.SIGTTIN)
+	// Caught and not ignored: what is ignored here the program would ignore too.
+	signal.Notify(make(chan os.Signal, 1))
 	pid, err := f.start()
 	if err != nil {
 		r := report{Failed: "program"}

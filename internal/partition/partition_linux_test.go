@@ -2,15 +2,20 @@ package partition
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestMain(m *testing.M) {
 	RunInitIfAsked()
+	if len(os.Args) == 3 && os.Args[0] == attackName {
+		attack(os.Args[1], os.Args[2])
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -61,10 +66,53 @@ func run(t testing.TB, script string, change func(*Spec)) ran {
 }
 
 func TestRuns(t *testing.T) {
-	start := time.Now()
-	r := run(t, "echo hello; id; hostname; cat /proc/uptime; ls /; ls /proc | head -50; exit 7", nil)
-	t.Logf("%v\n%s", time.Since(start), r.out)
-	if r.Code != 7 || r.Signal != 0 || !strings.HasPrefix(r.out, "hello\nuid=1000(unit)") {
+	r := run(t, "echo hello; id -u; hostname; pwd; env; exit 7", nil)
+	if want := "hello\n1000\nunit\n" + Home + "\n"; r.Code != 7 || r.Signal != 0 || !strings.HasPrefix(r.out, want) {
 		t.Errorf("got %+v", r)
 	}
+	if r.Usage.CPUTime == 0 || r.Usage.PeakMemory == 0 {
+		t.Errorf("nothing was counted: %+v", r.Usage)
+	}
+}
+
+// TestLeavesNothing: no process, control group or mount of many partitions is left.
+func TestLeavesNothing(t *testing.T) {
+	before := traces(t)
+	for range 20 {
+		run(t, "sleep 100 & exit 0", nil)
+	}
+	if after := traces(t); after != before {
+		t.Errorf("left behind: before\n%s\nafter\n%s", before, after)
+	}
+}
+
+// traces are what a partition could leave.
+func traces(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := ownGroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := []string{g.unified}
+	for _, c := range controllers {
+		folders = append(folders, g.at[c])
+	}
+	var left []string
+	for _, f := range folders {
+		mine, _ := filepath.Glob(filepath.Join(f, fmt.Sprintf("joulebox-%d-*", os.Getpid())))
+		left = append(left, mine...)
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d mounts, groups %q, children %q, %d descriptors", strings.Count(string(mounts), "\n"), left, children, len(fds))
 }

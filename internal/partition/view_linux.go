@@ -241,7 +241,7 @@ func (v *view) kernelFiles(root string) error {
 	if err := os.MkdirAll(proc, 0o555); err != nil {
 		return err
 	}
-	if err := unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+	if err := unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=4"); err != nil {
 		return fmt.Errorf("proc: %w", err)
 	}
 	for _, name := range maskedFiles {
@@ -344,6 +344,11 @@ func (v *view) mounts(root string) error {
 	list := slices.Clone(v.order.Mounts)
 	slices.SortFunc(list, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	for i, m := range list {
+		for _, own := range []string{"/proc", "/dev"} {
+			if m.Target == own || beneath(own, m.Target) {
+				return fmt.Errorf("mount at %s: it lies in %s, which is the partition's own", m.Target, own)
+			}
+		}
 		if err := v.mount(root, m, list[:i]); err != nil {
 			return fmt.Errorf("mount at %s: %w", m.Target, err)
 		}
@@ -425,7 +430,7 @@ func (v *view) places() []jail.Place {
 	const own = jail.ReadRight | jail.WriteRight | jail.DeleteRight
 	places := []jail.Place{{Path: "/proc", Rights: jail.ReadRight | jail.WriteRight}, {Path: "/dev", Rights: own | jail.DeviceRight}}
 	places = append(places, v.rootPlaces(look, own|look)...)
-	for _, p := range scratchFolders {
+	for _, p := range v.order.ownFolders() {
 		rights := own
 		if !v.order.Sealed {
 			rights |= jail.ExecuteRight
@@ -436,6 +441,15 @@ func (v *view) places() []jail.Place {
 		places = append(places, jail.Place{Path: m.Target, Rights: m.rights(v.order.Sealed)})
 	}
 	return places
+}
+
+// ownFolders are the folders in memory that are the program's to use. A rule for a
+// folder reaches into what is mounted beneath it, so one with a granted path in it
+// is not among them.
+func (o *order) ownFolders() []string {
+	return slices.DeleteFunc(slices.Clone(scratchFolders), func(p string) bool {
+		return slices.ContainsFunc(o.Mounts, func(m Mount) bool { return m.Target == p || beneath(p, m.Target) })
+	})
 }
 
 // rootPlaces are the rights to the root filesystem. A rule for the root reaches into
