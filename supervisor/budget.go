@@ -61,18 +61,25 @@ func (p *Plan) watchEnergy(spans []meter.Span, end context.CancelFunc) (passed f
 	}
 }
 
-// bound is what the budget binds, over all classes.
+// bound is what the budget binds, over all classes. A measured figure of the
+// processor holds what its vector lanes drew, so their estimate isn't added to it.
 func bound(spans []meter.Span) (sum joulebox.Microjoules, err error) {
+	var list []receipt.Energy
+	processor := false
 	for _, span := range spans {
-		read := span.Read
-		if live, ok := span.(meter.Live); ok {
-			read = func() (receipt.Energy, bool, error) { return live.Recent(slice / 2) }
-		}
-		e, used, err := read()
+		e, used, err := recent(span)
 		if err != nil {
 			return 0, err
 		}
-		if !used {
+		if _, measured := e.Measured(); used && measured && e.Class() == joulebox.CPU {
+			processor = true
+		}
+		if used {
+			list = append(list, e)
+		}
+	}
+	for _, e := range list {
+		if _, measured := e.Measured(); processor && !measured && e.Class() == joulebox.SIMD {
 			continue
 		}
 		if sum, err = sum.Add(e.Bound()); err != nil {
@@ -80,6 +87,15 @@ func bound(spans []meter.Span) (sum joulebox.Microjoules, err error) {
 		}
 	}
 	return sum, nil
+}
+
+// recent is a figure that may be a little older, so that many runs that are watched
+// share one reading of the counters.
+func recent(span meter.Span) (receipt.Energy, bool, error) {
+	if live, ok := span.(meter.Live); ok {
+		return live.Recent(slice / 2)
+	}
+	return span.Read()
 }
 
 // breached is the exit of a run that was ended for its energy. One that ended by

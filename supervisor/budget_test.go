@@ -10,6 +10,7 @@ import (
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/bundle"
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/internal/wat"
 	"github.com/joulebox/joulebox/meter"
 	"github.com/joulebox/joulebox/receipt"
 	"github.com/joulebox/joulebox/supervisor"
@@ -120,5 +121,33 @@ func TestBudgetOutlivesItsCounter(t *testing.T) {
 	}
 	if record.Unmeasured == nil || !strings.Contains(record.Unmeasured.Error(), "the counter went away") {
 		t.Errorf("the reason is %v", record.Unmeasured)
+	}
+}
+
+// What vector lanes draw is in the processor's measured figure, and isn't added to
+// it by their estimate.
+func TestVectorsAreNotBoundTwice(t *testing.T) {
+	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
+	jailedOnly(t, h)
+	module, err := wat.Assemble([]byte(`(module (func (export "run") (result i32) (local $v v128) (local $n i32)
+		(local.set $n (i32.const 500000000))
+		(loop $again
+			(local.set $v (i32x4.add (local.get $v) (i32x4.splat (local.get $n))))
+			(br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+		(i32.and (i32x4.extract_lane 0 (local.get $v)) (i32.const 0))))`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(module, func(r *supervisor.Request) {
+		r.Grants.Compute.Devices = []joulebox.DeviceClass{joulebox.CPU, joulebox.SIMD}
+		r.Grants.Compute.EnergyBudgetUJ = 1_500_000
+	})
+	record := h.run(t, r, host.BrokerConfig{})
+	devices := record.Receipt().Devices()
+	if len(devices) != 2 || devices[1].Estimated() <= 1_500_000 {
+		t.Fatalf("the test is wrong: %+v is not above the budget for vectors alone", devices)
+	}
+	if uj, ok := devices[0].Measured(); record.Exit.Outcome != joulebox.Completed || !ok || uj > 1_500_000 {
+		t.Errorf("outcome %s with %d measured (%v), want Completed", record.Exit.Outcome, uj, ok)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/ed25519"
 	"fmt"
 
@@ -63,9 +64,19 @@ func examineMeter(m *supervisor.Meters, t meter.Table, class joulebox.DeviceClas
 	case m.Unmeasured != nil:
 		f.Detail = fmt.Sprintf("%s, from counted work; %v", estimate, m.Unmeasured)
 	default:
-		f.Detail = fmt.Sprintf("HwShunt, from %s; %s for runs that are too short for it", m.Node.Counter().Name(), estimate)
+		f.Detail = describeCounter(m.Node.Counter(), estimate)
 	}
 	return f
+}
+
+// describeCounter reads a counter for a second: virtual machines may show one that
+// stands.
+func describeCounter(c meter.Counter, estimate string) string {
+	mw, err := meter.IdlePower(context.Background(), c, 1, meter.Now, meter.Sleep)
+	if err != nil {
+		return fmt.Sprintf("%s, from counted work; %s: %v", estimate, c.Name(), err)
+	}
+	return fmt.Sprintf("HwShunt, from %s, which drew %d.%03d W just now; %s for runs that are too short for it", c.Name(), mw/1000, mw%1000, estimate)
 }
 
 const noMeter = "nothing here meters it, so it can't be granted"
