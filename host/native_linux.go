@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/jail"
 	"github.com/joulebox/joulebox/internal/jail/execwatch"
 	"github.com/joulebox/joulebox/internal/partition"
 )
@@ -36,6 +37,16 @@ func (x nativeExecutor) Unavailable() error {
 		return fmt.Errorf("what a unit starts can't be watched: %w", err)
 	}
 	return partition.Unavailable()
+}
+
+// PartitionMechanisms says what this host has for native units. Of the two ways to
+// watch what they start one is enough.
+func PartitionMechanisms() (list []jail.Mechanism) {
+	list = append(list, jail.Mechanism{Name: "control groups", Missing: partition.Unavailable(), Needed: jail.EveryProcess})
+	for _, o := range execwatch.Survey() {
+		list = append(list, jail.Mechanism{Name: "exec by " + string(o.Mechanism), Missing: o.Missing})
+	}
+	return list
 }
 
 // nativeRun is a native unit under way.

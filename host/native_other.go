@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/jail"
 )
 
 // nativeExecutor isn't here: partitions are made of what Linux has.
@@ -26,3 +27,8 @@ func HostProgram(string) (*Native, error) { return nil, errNoPartition }
 
 // Close lets go of nothing.
 func (n *Native) Close() error { return nil }
+
+// PartitionMechanisms says that there are none.
+func PartitionMechanisms() []jail.Mechanism {
+	return []jail.Mechanism{{Name: "partitions", Missing: errNoPartition, Needed: jail.EveryProcess}}
+}

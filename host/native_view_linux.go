@@ -53,6 +53,10 @@ func (j Job) partition() (spec partition.Spec, err error) {
 		return spec, err
 	}
 	spec.Dir = b.config.nativeDir(n, views)
+	// A granted path in /tmp takes the private one's place.
+	if slices.ContainsFunc(views, func(v grant.View) bool { return holds("/tmp", v.Path) }) {
+		spec.Env = mergeEnv([]string{"TMPDIR=/var/tmp"}, spec.Env)
+	}
 	return spec, nil
 }
 

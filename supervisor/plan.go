@@ -85,8 +85,11 @@ func (s *Supervisor) place(p *Plan) error {
 		return e.Tier() == p.Tier && host.RunsNative(e) == (p.native != nil)
 	})
 	if i < 0 {
-		return decline(fmt.Sprintf("this request needs tier %s (%s), which this host does not have", p.Tier, p.Tier.Name()),
-			"joulebox explain shows which part of the request raised the tier")
+		hint := "joulebox explain shows which part of the request raised the tier"
+		if p.native != nil && p.Tier == joulebox.S2 {
+			hint = "native code has no managed runtime, so there is no S2 for it; without --trusted it runs at S3"
+		}
+		return decline(fmt.Sprintf("this request needs tier %s (%s), which this host does not have", p.Tier, p.Tier.Name()), hint)
 	}
 	p.executor = s.config.Executors[i]
 	if x, ok := p.executor.(host.Unavailable); ok {

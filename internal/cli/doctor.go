@@ -70,7 +70,7 @@ func examine(ctx context.Context) (d diagnosis) {
 	d.Host = fmt.Sprintf("%s/%s, %s, %s", runtime.GOOS, runtime.GOARCH, id.Model, id.Driver)
 	d.Tiers = examineTiers(ctx)
 	d.Works = d.Tiers[joulebox.S2].OK
-	d.Jail = examineJail()
+	d.Jail = append(examineJail(), examinePartition()...)
 	table, model := examineModel()
 	d.Meters = append(examineMeters(supervisor.HostMeters(table), table), model)
 	d.Keeping = []finding{examineKey(), examineStore(ctx), examineCache()}
@@ -80,7 +80,6 @@ func examine(ctx context.Context) (d diagnosis) {
 // missingTiers says why a rung isn't there. No device node, however promising,
 // is taken for a tier: what can't be run isn't advertised (§9).
 var missingTiers = map[joulebox.Tier]string{
-	joulebox.S3: "this joulebox has no executor for native code",
 	joulebox.S4: "this joulebox has no virtual machine monitor",
 	joulebox.S5: "this joulebox has no virtual machine monitor",
 	joulebox.S6: "this joulebox can't obtain or verify hardware evidence",
@@ -89,7 +88,7 @@ var missingTiers = map[joulebox.Tier]string{
 
 func examineTiers(ctx context.Context) (list []finding) {
 	proven := map[joulebox.Tier]error{}
-	for _, t := range []joulebox.Tier{joulebox.S0, joulebox.S1, joulebox.S2} {
+	for _, t := range []joulebox.Tier{joulebox.S0, joulebox.S1, joulebox.S2, joulebox.S3} {
 		proven[t] = selfTest(ctx, t)
 	}
 	for _, t := range joulebox.Tiers() {
@@ -100,6 +99,8 @@ func examineTiers(ctx context.Context) (list []finding) {
 			f.Detail = missingTiers[t]
 		case err != nil:
 			f.Detail = err.Error()
+		case t == joulebox.S3:
+			f.OK, f.Detail = true, "ran a native unit, and its record verifies"
 		default:
 			f.OK, f.Detail = true, "ran a WASM unit, and its record verifies"
 		}

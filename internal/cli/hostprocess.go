@@ -114,3 +114,15 @@ func examineJail() (list []finding) {
 	}
 	return list
 }
+
+// examinePartition says what native units are held and watched with.
+func examinePartition() (list []finding) {
+	for _, m := range host.PartitionMechanisms() {
+		f := finding{Name: m.Name, OK: m.Missing == nil, Detail: m.Detail}
+		if m.Missing != nil {
+			f.Detail = m.Missing.Error()
+		}
+		list = append(list, f)
+	}
+	return list
+}

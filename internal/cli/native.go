@@ -16,9 +16,10 @@ import (
 // unitPath is where a native unit itself looks for programs.
 const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// isNative reports whether a word names a native program: a bare name that is no
-// module or script here, or a file that is an executable of this machine, or a
-// script that no language here runs at a lower tier.
+// isNative reports whether a word names a native program: a bare name that no file
+// here has, or the path of an executable of this machine, or of a script that no
+// language here runs at a lower tier. A bare name never means a native program that
+// lies here by chance, or by someone's design.
 func (f *runFlags) isNative(word string) (bool, error) {
 	if f.lang != "" || word == "-" || f.set.Changed("code") {
 		return false, nil
@@ -34,12 +35,19 @@ func (f *runFlags) isNative(word string) (bool, error) {
 	head := make([]byte, 256)
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return !strings.Contains(word, "/"), nil // a folder by that name
+		if strings.Contains(word, "/") {
+			return false, nil
+		}
+		_, err := lookUp(word)
+		return err == nil, nil // a folder that has a program's name is no reason not to run it
 	}
 	switch head = head[:n]; {
+	case bytes.HasPrefix(head, []byte("\x7fELF")) && !strings.Contains(word, "/"):
+		return false, fail(exitDecline, fmt.Errorf("%s: is it the file that is here, or a program of that name?", word),
+			"write ./"+word+" for the file, or the whole path of the program")
 	case bytes.HasPrefix(head, []byte("\x7fELF")):
 		return true, nil
-	case bytes.HasPrefix(head, []byte("#!")):
+	case bytes.HasPrefix(head, []byte("#!")) && strings.Contains(word, "/"):
 		l, err := f.language(&program{name: filepath.Base(word), data: head})
 		return l == nil || err != nil, nil
 	}
@@ -92,7 +100,10 @@ func lookUp(name string) (string, error) {
 		return "", fail(exitDenied, fmt.Errorf("%s may not be executed", denied), "")
 	}
 	hint := ""
-	if exists(name) {
+	switch {
+	case strings.HasPrefix(name, "-"):
+		hint = "flags stand before the program"
+	case exists(name):
 		hint = "write ./" + name + " for the file that is here"
 	}
 	return "", fail(exitMissing, fmt.Errorf("%s: not found on the PATH", name), hint)
