@@ -17,7 +17,7 @@ import (
 // unitItem is a request to run a unit as a line of a fleet or a step of a build has
 // it: what joulebox run takes on its command line.
 type unitItem struct {
-	Program string   `json:"program"`
+	Program string   `json:"program,omitzero"` // a build's step may take it from another
 	Args    []string `json:"args,omitempty"`
 	Lang    string   `json:"lang,omitzero"`
 	Entry   string   `json:"entry,omitzero"`

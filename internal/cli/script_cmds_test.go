@@ -50,6 +50,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"mode":       cmdMode,
 
 	"mkitems": cmdMakeItems, "fleet-kills": cmdFleetKills, "fleet-effects": cmdFleetEffects,
+	"same-builds": cmdSameBuilds, "same-build": cmdSameBuild, "drop-line": cmdDropLine, "envelope": cmdEnvelope,
+	"build-kills": cmdBuildKills, "builds-at-once": cmdBuildsAtOnce,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.

@@ -1,6 +1,10 @@
 package cli_test
 
 import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json/v2"
 	"fmt"
 	"math/rand/v2"
@@ -59,12 +63,7 @@ func cmdFleetKills(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func fleetCommand(ts *testscript.TestScript, args ...string) *exec.Cmd {
-	path, err := exec.LookPath("joulebox")
-	ts.Check(err)
-	cmd := exec.Command(path, append([]string{"fleet", "run"}, args...)...)
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CACHE_HOME="+ts.Getenv("XDG_CACHE_HOME"))
-	return cmd
+	return jouleboxCommand(ts, append([]string{"fleet", "run"}, args...)...)
 }
 
 // cmdFleetEffects is "fleet-effects FILE": no item whose run may have had effects
@@ -87,4 +86,140 @@ type counts struct{ Items, Completed, Broken, Attempts int }
 func fleetCounts(ts *testscript.TestScript, document []byte) (c counts) {
 	ts.Check(json.Unmarshal(document, &c, json.MatchCaseInsensitiveNames(true)))
 	return c
+}
+
+// cmdSameBuilds is "same-builds FILE": every build of a list has one id.
+func cmdSameBuilds(ts *testscript.TestScript, _ bool, args []string) {
+	var list []struct {
+		BuildID string `json:"build_id"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &list))
+	for _, b := range list {
+		if b.BuildID == "" || b.BuildID != list[0].BuildID {
+			ts.Fatalf("got %v, want one id", list)
+		}
+	}
+	if len(list) < 2 {
+		ts.Fatalf("got %d builds: that proves nothing", len(list))
+	}
+}
+
+// cmdSameBuild is "same-build ONE TWO": two documents are of builds of one id.
+func cmdSameBuild(ts *testscript.TestScript, neg bool, args []string) {
+	var ids [2]struct {
+		BuildID string `json:"build_id"`
+	}
+	for i := range ids {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &ids[i]))
+	}
+	if ids[0].BuildID == "" || (ids[0] == ids[1]) == neg {
+		ts.Fatalf("got %v", ids)
+	}
+}
+
+// cmdDropLine is "drop-line FROM N TO": a copy without line N, counted from 0.
+func cmdDropLine(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	write(ts, args[2], []byte(strings.Join(append(lines[:n:n], lines[n+1:]...), "")))
+}
+
+// cmdEnvelope is "envelope FILE OUTPUT": reads a DSSE envelope with nothing of the
+// code that made it, under this host's key, and holds its subject to the output.
+func cmdEnvelope(ts *testscript.TestScript, _ bool, args []string) {
+	var e struct {
+		Payload, PayloadType string
+		Signatures           []struct{ Sig string }
+	}
+	lax := json.MatchCaseInsensitiveNames(true)
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &e, lax))
+	payload, err := base64.StdEncoding.DecodeString(e.Payload)
+	ts.Check(err)
+	signature, err := base64.StdEncoding.DecodeString(e.Signatures[0].Sig)
+	ts.Check(err)
+	message := fmt.Sprintf("DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(payload), payload)
+	ts.Check(ts.Exec("joulebox", "key", "show"))
+	public, err := hex.DecodeString(strings.Fields(ts.ReadFile("stdout"))[0])
+	ts.Check(err)
+	if !ed25519.Verify(public, []byte(message), signature) {
+		ts.Fatalf("the signature doesn't hold")
+	}
+	var s struct {
+		Type          string `json:"_type"`
+		PredicateType string `json:"predicateType"`
+		Subject       []struct{ Digest map[string]string }
+		Predicate     struct {
+			BuildDefinition struct {
+				BuildType            string `json:"buildType"`
+				ResolvedDependencies []any  `json:"resolvedDependencies"`
+			} `json:"buildDefinition"`
+			RunDetails struct {
+				Builder struct{ ID string }
+			} `json:"runDetails"`
+		}
+	}
+	ts.Check(json.Unmarshal(payload, &s, lax))
+	sum := sha256.Sum256([]byte(ts.ReadFile(args[1])))
+	if s.Type != "https://in-toto.io/Statement/v1" || s.PredicateType != "https://slsa.dev/provenance/v1" || s.Subject[0].Digest["sha256"] != hex.EncodeToString(sum[:]) ||
+		len(s.Subject[0].Digest["blake3"]) != 64 || s.Predicate.BuildDefinition.BuildType == "" || s.Predicate.RunDetails.Builder.ID == "" || len(s.Predicate.BuildDefinition.ResolvedDependencies) != 2 {
+		ts.Fatalf("got %s", payload)
+	}
+}
+
+func jouleboxCommand(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	path, err := exec.LookPath("joulebox")
+	ts.Check(err)
+	cmd := exec.Command(path, args...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CACHE_HOME="+ts.Getenv("XDG_CACHE_HOME"))
+	return cmd
+}
+
+// ledgerLength is how many builds the ledger lists.
+func ledgerLength(ts *testscript.TestScript) int {
+	out, err := jouleboxCommand(ts, "ledger", "list", "-n", "0").Output()
+	ts.Check(err)
+	return strings.Count(string(out), "\n")
+}
+
+// cmdBuildKills is "build-kills N FILE": begins a build N times and kills it after a
+// random moment. A build that ended by itself is in the ledger.
+func cmdBuildKills(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	before, ended, killed := ledgerLength(ts), 0, 0
+	for range n {
+		cmd := jouleboxCommand(ts, "build", args[1])
+		ts.Check(cmd.Start())
+		time.AfterFunc(rand.N(80*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		if cmd.Wait() == nil {
+			ended++
+		} else {
+			killed++
+		}
+	}
+	ts.Logf("%d ended, %d were killed", ended, killed)
+	if after := ledgerLength(ts); killed == 0 || after < before+ended || after > before+n {
+		ts.Fatalf("%d builds before, %d after, %d ended, %d were killed", before, after, ended, killed)
+	}
+}
+
+// cmdBuildsAtOnce is "builds-at-once N FILE": N builds in as many processes.
+func cmdBuildsAtOnce(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	before := ledgerLength(ts)
+	var running []*exec.Cmd
+	for range n {
+		cmd := jouleboxCommand(ts, "build", args[1])
+		ts.Check(cmd.Start())
+		running = append(running, cmd)
+	}
+	for _, cmd := range running {
+		ts.Check(cmd.Wait())
+	}
+	if after := ledgerLength(ts); after != before+n {
+		ts.Fatalf("%d builds before and %d after %d", before, after, n)
+	}
 }
