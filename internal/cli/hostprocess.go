@@ -126,3 +126,9 @@ func examinePartition() (list []finding) {
 	}
 	return list
 }
+
+// nativeWorks reports whether native units can be run here.
+func nativeWorks() bool {
+	x, ok := host.S3().(host.Unavailable)
+	return ok && x.Unavailable() == nil
+}

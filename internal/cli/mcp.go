@@ -148,7 +148,7 @@ func (h *house) mcpServer(c *console, policy mcp.Policy, f mcpFlags) (*mcp.Serve
 	}
 	return mcp.New(mcp.Config{
 		Supervisor: run, Records: h.store, Policy: policy, Trusted: trusted,
-		Languages: languages, MultiTenant: config.MultiTenant, Ceilings: config.Ceilings, Hidden: []string{state, cache},
+		Languages: languages, Native: nativeWorks(), MultiTenant: config.MultiTenant, Ceilings: config.Ceilings, Hidden: []string{state, cache},
 		Log:     slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level})),
 		Version: readVersion().Version,
 	})

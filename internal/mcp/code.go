@@ -13,8 +13,8 @@ import (
 )
 
 // languages are those that run_code speaks of, whether this host has them or not,
-// with the extension that their scripts go by. Each is an interpreter that is a
-// WASM module: no artifact of any of them has a lower required tier.
+// with the extension that their scripts go by. An interpreter that is a WASM module
+// has the lowest required tier; the host's own program comes after it.
 var languages = []struct{ name, extension string }{{"python", ".py"}, {"javascript", ".js"}, {"shell", ".sh"}}
 
 func languageNames() []string {
@@ -43,7 +43,9 @@ func (s *Server) languagesHere() string {
 	var here []string
 	for _, name := range languageNames() {
 		if l, err := s.language(name); err == nil && l != nil {
-			here = append(here, name+" ("+l.Version+")")
+			here = append(here, name+" ("+l.Version+", S2)")
+		} else if _, _, ok := s.interpreter(name); ok {
+			here = append(here, name+" (the host's own, S3)")
 		}
 	}
 	if here == nil {
@@ -84,8 +86,7 @@ func (s *Server) runCode(ctx context.Context, c *call) (*sdk.CallToolResult, err
 	case err != nil:
 		return nil, err
 	case l == nil:
-		return nil, refuse("the host's operator installs one with joulebox lang add; or compile to WebAssembly and call run_wasm",
-			"declined: this host has no runtime for %s", name)
+		return s.runNative(ctx, c, name, source, r)
 	}
 	if err := enough(l, r.request.Grants); err != nil {
 		return nil, err

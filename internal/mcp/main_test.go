@@ -83,7 +83,7 @@ func newHouse(t testing.TB, change func(*mcp.Config)) *house {
 	}
 	table := meter.DefaultTable()
 	if c.Supervisor, err = supervisor.New(supervisor.Config{
-		Signer: k, Sequence: k.Next, Objects: disk, Log: disk, Executors: []host.Executor{host.S2(e)},
+		Signer: k, Sequence: k.Next, Objects: disk, Log: disk, Executors: []host.Executor{host.S2(e), host.S3()},
 		Meters: supervisor.HostMeters(table).Find, Table: table, MultiTenant: c.MultiTenant, Ceilings: c.Ceilings,
 	}); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,9 @@ type Config struct {
 	Trusted []bundle.Key
 	// Languages are what run_code runs source code with; nil is none.
 	Languages *lang.Store
+	// Native says that the supervisor has an executor for native units, so that the
+	// host's own interpreters can be used for what Languages doesn't have.
+	Native bool
 	// MultiTenant and Ceilings are the supervisor's, for explain_grants.
 	MultiTenant bool
 	Ceilings    grant.Ceilings

@@ -12,6 +12,7 @@ import (
 
 	"github.com/joulebox/joulebox/bundle"
 	"github.com/joulebox/joulebox/internal/lang"
+	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/internal/mcp"
 )
 
@@ -362,6 +363,36 @@ func TestRunCode(t *testing.T) {
 	checkBundle(t, h, s, a)
 	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "shell", "source": "echo 1"}), "shell", "joulebox lang add")
 	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "python", "source": "x", "storage_read": []string{"/etc/**"}}), "storage_read[0]")
+}
+
+// TestRunCodeOnTheHostsOwn: what no kept language runs, the host's own program does,
+// as a native unit at S3.
+func TestRunCodeOnTheHostsOwn(t *testing.T) {
+	if x, ok := host.S3().(host.Unavailable); !ok || x.Unavailable() != nil {
+		t.Skip("no partition can be built here")
+	}
+	h := newHouse(t, func(c *mcp.Config) { c.Native = true })
+	s := h.client(t, "stdio", nil)
+	a := call(t, s, "run_code", map[string]any{"language": "shell", "source": "read x; echo $1 $x; cat /etc/shadow; ls", "args": []string{"arg"}, "stdin": "in"})
+	if a.S["outcome"] != "Failed" || a.S["tier"] != "S3" || a.S["stdout"].(map[string]any)["data"] != "arg in\n" {
+		t.Errorf("got %v", a.S)
+	}
+	if a.S["denials"].([]any)[0].(map[string]any)["grant"] != "exec: true" {
+		t.Errorf("denials: %v", a.S["denials"])
+	}
+	r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: a.link()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := call(t, s, "verify_bundle", map[string]any{"bundle": json.RawMessage(r.Contents[0].Text)}); v.S["verdict"] != "valid" {
+		t.Errorf("got %v", v.S)
+	}
+	b := call(t, s, "run_code", map[string]any{"language": "shell", "source": "echo another"})
+	if a.S["unit_id"] == b.S["unit_id"] {
+		t.Error("two sources are one unit")
+	}
+	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "shell", "source": strings.Repeat("#", 1<<17)}), "source", "131071")
+	mustRefuse(t, call(t, s, "run_code", map[string]any{"language": "shell", "source": "ls", "exec": true, "programs": []string{"/usr/bin/ls"}}), "exec", "operator")
 }
 
 func TestModuleByPath(t *testing.T) {
