@@ -36,7 +36,7 @@ var parts = []part{
 	{"Replay journal", "§8", engineering, "recorded at S2 when asked for; its root is in the attestation; replayed from the bundle alone to the same states", "tiers other than S2"},
 	{"Agent server (MCP)", "§11", engineering, "tools that run code under a policy and return the verified record, over stdio and HTTP", "the build tool"},
 	{"Build ledger", "§12", engineering, "builds whose steps hand on by content, each verified before it is recorded; chained receipts and signed heads; SLSA provenance in DSSE", "the build tool of the agent server; outputs of several files"},
-	{"Durable run records", "§13", absent, "", "everything"},
+	{"Durable run records", "§13", absent, "the record: its chain, signed heads, what may follow what, clones and double resumption; verified offline", "runs that are suspended and resumed: no host suspends anything yet"},
 	{"Environment manifest", "§14", engineering, "ingestion with every refusal named and placed, the canonical form, its address, signing and verifying, drift by member; published vectors and fuzzing", "a run in a manifest's environment; features are identity only"},
 	{"Warm pools", "§15", engineering, "the books of a pool, balanced at every instant; the agent server's host processes are on them, idle energy in the claiming run's receipt", "pools on disk, `joulebox pool`, claims by environment"},
 	{"Fleet records", "§16", engineering, "the tree, the signed record, proofs of membership and of growth; fan-out that goes on after a crash and runs no item twice that has a record; verified offline; published vectors", "fan-out over several machines"},

@@ -51,7 +51,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 
 	"mkitems": cmdMakeItems, "fleet-kills": cmdFleetKills, "fleet-effects": cmdFleetEffects,
 	"same-builds": cmdSameBuilds, "same-build": cmdSameBuild, "drop-line": cmdDropLine, "envelope": cmdEnvelope,
-	"build-kills": cmdBuildKills, "builds-at-once": cmdBuildsAtOnce,
+	"build-kills": cmdBuildKills, "builds-at-once": cmdBuildsAtOnce, "run-record": cmdRunRecord,
 }
 
 // cmdGrepID is "grep-id FILE IDFILE": FILE holds the id that IDFILE is.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,6 +17,10 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/custody"
+	"github.com/joulebox/joulebox/runrecord"
 )
 
 // cmdMakeItems is "mkitems [-COUNT] [-write] FILE": a fleet's items, six unless
@@ -223,3 +228,75 @@ func cmdBuildsAtOnce(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%d builds before and %d after %d", before, after, n)
 	}
 }
+
+// cmdRunRecord is "run-record FILE": the record of a run that was suspended once,
+// signed by this host, and beside it: short.jsonl, which ends before that; kept.json,
+// its last head; spliced.jsonl, of another unit; twin.jsonl, a copy that went on too;
+// clone.jsonl, which says that it is one.
+func cmdRunRecord(ts *testscript.TestScript, _ bool, args []string) {
+	// The host's own key: the command finds it where this puts it.
+	ts.Check(ts.Exec("joulebox", "key", "new"))
+	key, _, err := custody.Ensure("file:"+filepath.Join(ts.Getenv("STATE"), "keys", "host"), false)
+	ts.Check(err)
+	defer key.Close()
+	id := func(text string) joulebox.ID { return joulebox.Sum([]byte(text)) }
+	parked := runrecord.Snapshot{FS: id("fs"), Memory: id("memory"), Manifest: id("manifest")}
+	ran := func(text string) runrecord.Segment {
+		return runrecord.Segment{Kind: runrecord.Executed, Attestation: id(text)}
+	}
+	begin := func() (*runrecord.Record, *recordFile) {
+		r, err := runrecord.New(id("unit"), id("grants"), runrecord.RunID{1})
+		ts.Check(err)
+		f := &recordFile{ts: ts, record: r, key: key}
+		f.begin()
+		f.add(ran("one"))
+		f.add(runrecord.Segment{Kind: runrecord.Suspended, Snapshot: parked})
+		f.sign()
+		return r, f
+	}
+	origin, short := begin()
+	write(ts, "short.jsonl", short.text.Bytes())
+	_, whole := begin()
+	whole.add(runrecord.Segment{Kind: runrecord.Resumed, Snapshot: parked, Idle: 7})
+	whole.add(ran("two"))
+	head := whole.sign()
+	write(ts, args[0], whole.text.Bytes())
+	write(ts, "kept.json", head)
+	write(ts, "spliced.jsonl", bytes.Replace(whole.text.Bytes(), []byte(id("unit").String()), []byte(id("other").String()), 1))
+	_, twin := begin()
+	twin.add(runrecord.Segment{Kind: runrecord.Resumed, Snapshot: parked, Idle: 9})
+	twin.sign()
+	write(ts, "twin.jsonl", twin.text.Bytes())
+	clone, err := runrecord.Clone(origin, runrecord.RunID{2})
+	ts.Check(err)
+	beside := &recordFile{ts: ts, record: clone, key: key}
+	beside.begin()
+	beside.sign()
+	write(ts, "clone.jsonl", beside.text.Bytes())
+}
+
+// recordFile writes a run record as it grows.
+type recordFile struct {
+	ts     *testscript.TestScript
+	record *runrecord.Record
+	key    *custody.Key
+	text   bytes.Buffer
+}
+
+func (f *recordFile) line(text []byte, err error) []byte {
+	f.ts.Check(err)
+	fmt.Fprintf(&f.text, "%s\n", text)
+	return text
+}
+
+func (f *recordFile) begin() {
+	f.line(f.record.Header())
+	f.line(f.record.Segments()[0].Canonical())
+}
+
+func (f *recordFile) add(s runrecord.Segment) {
+	f.ts.Check(f.record.Append(s))
+	f.line(s.Canonical())
+}
+
+func (f *recordFile) sign() []byte { return f.line(f.record.SignHead(f.key)) }
