@@ -63,6 +63,15 @@ func spawn(s *Spec, g *groups) (p *os.Process, socket int, err error) {
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: int(s.UID), HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: int(s.GID), HostID: os.Getegid(), Size: 1}},
 	}}
+	if g.two != "" {
+		dir, err := os.OpenFile(g.two, unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			unix.Close(pair[0])
+			return nil, -1, err
+		}
+		defer dir.Close()
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(dir.Fd())
+	}
 	onSpawner(func() {
 		if err = g.enter(); err == nil {
 			p, err = os.StartProcess(program, []string{initName}, attr)

@@ -53,7 +53,7 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 	}
 	c = &Cell{spec: &s, done: make(chan struct{})}
 	if c.groups, err = newGroups(&s); err != nil {
-		return nil, fmt.Errorf("cell: %w", err)
+		return nil, explain(err)
 	}
 	process, socket, err := spawn(&s, c.groups)
 	if err != nil {
@@ -64,6 +64,7 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 		_ = c.process.Kill()
 		return nil, errors.Join(err, c.clean())
 	}
+	c.groups.oom.wait(c.runOut)
 	stop := context.AfterFunc(ctx, func() { c.Kill(context.Cause(ctx).Error()) })
 	go func() {
 		c.watch()
@@ -75,6 +76,9 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 
 // begin tells the first process what to build, and follows it until the unit runs.
 func (c *Cell) begin(o *order, h *handing) error {
+	if err := c.groups.limit(c.places()); err != nil { // while the first process starts
+		return explain(err)
+	}
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, h.add(f))
 	}
@@ -92,13 +96,54 @@ func (c *Cell) begin(o *order, h *handing) error {
 				return err
 			}
 		case kindStarted:
-			return nil
+			return explain(c.groups.begun())
 		default:
 			if err := c.told(k, body); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// places are what device I/O can go to.
+func (c *Cell) places() (list []*os.File) {
+	for _, m := range c.spec.Mounts {
+		list = append(list, m.File)
+	}
+	if c.spec.Root.Dir != nil {
+		return append(list, c.spec.Root.Dir)
+	}
+	return append(list, hostPrograms())
+}
+
+// hostPrograms is the folder of the host's programs.
+var hostPrograms = sync.OnceValue(func() *os.File {
+	f, err := os.Open("/usr")
+	if err != nil {
+		return devNull()
+	}
+	return f
+})
+
+// runOut ends a cell that has run out of memory.
+func (c *Cell) runOut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		_ = c.process.Kill()
+	}
+}
+
+// explain names the mechanism that an error is about, if there is one.
+func explain(err error) error {
+	var n *needError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &n):
+		return missing(n.mechanism, n.err)
+	}
+	return fmt.Errorf("cell: %w", err)
 }
 
 // whyGone is what there is to say when the first process has ended without a word.
