@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ type share struct {
 	unified string            // of version 2; empty in version 1
 	at      map[string]string // folder by controller, in version 1
 	folders []string          // to remove
+	own     groups            // where they were made
 }
 
 // controllers are those that a partition can't do without.
@@ -36,7 +38,7 @@ func newShare() (s *share, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &share{at: map[string]string{}}
+	s = &share{at: map[string]string{}, own: own}
 	defer func() {
 		if err != nil {
 			s.remove()
@@ -54,6 +56,30 @@ func newShare() (s *share, err error) {
 		}
 	}
 	return s, nil
+}
+
+var swept sync.Once
+
+// sweep removes what a process that was killed has left: its partitions have ended
+// with it, their empty groups haven't.
+func (g groups) sweep() {
+	folders := []string{g.unified}
+	for _, c := range controllers {
+		folders = append(folders, g.at[c])
+	}
+	for _, f := range folders {
+		if f == "" {
+			continue
+		}
+		left, _ := filepath.Glob(filepath.Join(f, "joulebox-*-*"))
+		for _, l := range left {
+			var pid, n int
+			if _, err := fmt.Sscanf(filepath.Base(l), "joulebox-%d-%d", &pid, &n); err != nil || unix.Kill(pid, 0) != unix.ESRCH {
+				continue
+			}
+			_ = os.Remove(l) // one that isn't empty stays
+		}
+	}
 }
 
 func (s *share) make(folder string) error {
@@ -400,6 +426,7 @@ func (s *share) remove() {
 			time.Sleep(wait)
 		}
 	}
+	swept.Do(s.own.sweep)
 }
 
 // processes counts them, threads not.
