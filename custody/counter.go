@@ -2,7 +2,10 @@ package custody
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joulebox/joulebox"
@@ -52,31 +55,87 @@ func (c counter) encode() []byte {
 
 // parseCounter accepts only what encode writes.
 func parseCounter(slot []byte) (c counter, err error) {
-	var host, state string
-	marks := [3]string{}
-	p := &c.place
 	text, _, found := strings.Cut(string(slot), "check ")
 	if !found || len(slot) != slotBytes {
 		return counter{}, fmt.Errorf("got %d bytes without a check, want %d with one", len(slot), slotBytes)
 	}
-	_, err = fmt.Sscanf(text, slotForm, &host, &state, &c.generation, &c.next,
-		&marks[0], &marks[1], &marks[2], &p.device, &p.folder.inode, &p.folder.born, &p.file.inode, &p.file.born)
-	if err != nil {
-		return counter{}, err
+	f := slotFields{fields: strings.Fields(text)}
+	p := &c.place
+	f.word("joulebox-sequence", "1")
+	c.host = f.id("host-id", joulebox.ParseID)
+	c.retired = f.word("state", states[true], states[false]) == states[true]
+	c.generation, c.next = f.number("generation"), f.number("next")
+	p.machine, p.boot, p.volume = f.id("machine", parseMark), f.id("boot", parseMark), f.id("volume", parseMark)
+	p.device = f.number("device")
+	p.folder = node{f.number("folder"), int64(f.number(""))}
+	p.file = node{f.number("file"), int64(f.number(""))}
+	if f.err != nil {
+		return counter{}, f.err
 	}
-	for i, m := range []*joulebox.ID{&p.machine, &p.boot, &p.volume} {
-		if *m, err = parseMark(marks[i]); err != nil {
-			return counter{}, err
-		}
-	}
-	if c.host, err = joulebox.ParseID(host); err != nil {
-		return counter{}, err
-	}
-	c.retired = state == states[true]
+	// What is of another form than encode's, like a space more or a sign, differs here.
 	if !c.plausible() || !bytes.Equal(c.encode(), slot) {
 		return counter{}, fmt.Errorf("the check doesn't match, so it was torn or changed")
 	}
 	return c, nil
+}
+
+// slotFields are the words of a slot, read in their order. The first that doesn't
+// fit is kept as err, and what is read after it is zero.
+type slotFields struct {
+	fields []string
+	err    error
+}
+
+// value is the word after a name; an empty name has its value at once.
+func (f *slotFields) value(name string) string {
+	if name != "" && f.next() != name && f.err == nil {
+		f.err = fmt.Errorf("no %q where it belongs", name)
+	}
+	return f.next()
+}
+
+func (f *slotFields) next() (word string) {
+	if f.err == nil && len(f.fields) == 0 {
+		f.err = errors.New("it ends too early")
+	}
+	if f.err != nil {
+		return ""
+	}
+	word, f.fields = f.fields[0], f.fields[1:]
+	return word
+}
+
+func (f *slotFields) note(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// word is one of a few.
+func (f *slotFields) word(name string, want ...string) string {
+	got := f.value(name)
+	if !slices.Contains(want, got) {
+		f.note(fmt.Errorf("%s: got %q, want %s", name, got, strings.Join(want, " or ")))
+	}
+	return got
+}
+
+func (f *slotFields) id(name string, parse func(string) (joulebox.ID, error)) joulebox.ID {
+	id, err := parse(f.value(name))
+	f.note(err)
+	return id
+}
+
+func (f *slotFields) number(name string) uint64 {
+	text := f.value(name)
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil { // times of birth may be before 1970
+		var signed int64
+		signed, err = strconv.ParseInt(text, 10, 64)
+		n = uint64(signed)
+	}
+	f.note(err)
+	return n
 }
 
 func (c counter) plausible() bool {

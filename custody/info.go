@@ -103,11 +103,13 @@ func (v *vault) retiredInfo(folder string) Info {
 	old := *v
 	old.base = folder
 	info := Info{Path: folder, State: Retired, Reason: (&RetiredError{Path: folder}).Error()}
-	private, err := old.readKey()
+	seed, err := old.readSeed()
 	if err != nil {
 		info.explain(err)
 		return info
 	}
+	private := ed25519.NewKeyFromSeed(seed)
+	clear(seed)
 	defer clear(private)
 	info.Public = private.Public().(ed25519.PublicKey)
 	info.HostID = HostID(info.Public)

@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -23,9 +24,10 @@ type Key struct {
 	folder   disk.File
 	sequence disk.File
 
-	mu      sync.RWMutex // guards what signing looks at
-	private ed25519.PrivateKey
-	refusal error // why it signs nothing
+	mu      sync.RWMutex       // guards what signing looks at
+	private ed25519.PrivateKey // nil until derived
+	seed    []byte             // until then
+	refusal error              // why it signs nothing
 
 	block chan struct{} // full while someone looks at what numbering looks at
 	next  uint64        // the next number of the block
@@ -66,26 +68,92 @@ func (v *vault) openNoted() (*Key, error) {
 	return k, nil
 }
 
-func (v *vault) openKey() (*Key, error) {
+// openKey opens the key and derives it.
+func (v *vault) openKey() (*Key, error) { return v.openAs(nil) }
+
+// openSoon is openNoted for who is going to use the key in a moment: where the
+// counter says the same as the note, the key is derived when its first number is
+// asked for, and whether it fits them is known then.
+func (v *vault) openSoon() (*Key, error) {
+	if noted, err := v.readPublic(); err == nil {
+		if k, err := v.openAs(noted); err == nil {
+			return k, nil
+		}
+	}
+	return v.openNoted()
+}
+
+// openAs opens the key whose public key was noted; with nil that is derived first.
+func (v *vault) openAs(noted ed25519.PublicKey) (*Key, error) {
 	switch err := v.checkFolder(); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, v.missing()
 	case err != nil:
 		return nil, err
 	}
-	private, err := v.readKey()
+	seed, err := v.readSeed()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &LostError{Path: v.base, Reason: "the folder is there, the key isn't"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	k := &Key{vault: v, private: private, public: private.Public().(ed25519.PublicKey), block: make(chan struct{}, 1), size: 1}
+	k := &Key{vault: v, seed: seed, public: noted, block: make(chan struct{}, 1), size: 1}
+	if k.public == nil {
+		if err := k.derive(); err != nil {
+			return nil, err
+		}
+	}
 	if err := k.attach(); err != nil {
 		k.Close()
 		return nil, err
 	}
 	return k, nil
+}
+
+// derive makes the key of its seed, and sees whether it is the one that it was
+// taken for and signs as it should. That takes a millisecond and a half, most of it
+// for tables that a process needs once, so it is done beside everything else where
+// the public key is known without.
+func (k *Key) derive() error {
+	if done, why := k.derived(); done {
+		return why
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.private != nil || k.refusal != nil {
+		return k.refusal
+	}
+	private := ed25519.NewKeyFromSeed(k.seed)
+	public := private.Public().(ed25519.PublicKey)
+	if k.public == nil {
+		k.public = public
+	}
+	clear(k.seed)
+	k.seed = nil
+	if !k.public.Equal(public) || !ed25519.Verify(public, nil, ed25519.Sign(private, nil)) {
+		clear(private)
+		k.refusal = &DamagedError{Path: k.vault.keyFile(), Reason: fmt.Sprintf("it is not the key %s whose numbers are beside it", HostID(k.public))}
+		return k.refusal
+	}
+	k.private = private
+	return nil
+}
+
+func (k *Key) derived() (done bool, why error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.private != nil || k.refusal != nil, k.refusal
+}
+
+// deriving begins to derive, and returns what waits for it.
+func (k *Key) deriving() func() error {
+	if done, why := k.derived(); done {
+		return func() error { return why }
+	}
+	derived := make(chan error, 1)
+	go func() { derived <- k.derive() }()
+	return func() error { return <-derived }
 }
 
 // attach finds the key's counter and whether it may be used.
@@ -122,6 +190,9 @@ func (k *Key) Check() error {
 
 // Sign signs a message, not a digest of it, as Ed25519 does.
 func (k *Key) Sign(rand io.Reader, message []byte, opts crypto.SignerOpts) ([]byte, error) {
+	if err := k.derive(); err != nil {
+		return nil, err
+	}
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if k.refusal != nil {
@@ -150,6 +221,7 @@ func (k *Key) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	clear(k.private)
+	clear(k.seed)
 	k.refusal = ErrClosed
 	k.next, k.end = 0, 0
 	var failed error

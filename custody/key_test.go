@@ -247,6 +247,13 @@ func TestCounterOfAnotherKey(t *testing.T) {
 	}
 	_, err := Open("file:b")
 	wantError[*DamagedError](t, "open", err)
+	k, _, err := Ensure("file:b", true)
+	opened(t, k, err)
+	_, err = k.Next(t.Context())
+	wantError[*DamagedError](t, "next", err)
+	_, err = k.Sign(nil, nil, crypto.Hash(0))
+	wantError[*DamagedError](t, "sign", err)
+	wantError[*DamagedError](t, "check", k.Check())
 }
 
 func TestConcurrentUse(t *testing.T) {

@@ -50,7 +50,8 @@ func (v *vault) newKey() (*Key, error) {
 
 // Ensure opens a key, and makes it first if there never was one; made says so.
 // The caller says whether there are records that the key would have signed: if
-// so a missing key is lost, not new, and the error is a *LostError.
+// so a missing key is lost, not new, and the error is a *LostError. A key file that
+// was put in another's place may be found out only by Next and Sign.
 func Ensure(reference string, recordsExist bool) (k *Key, made bool, err error) {
 	v, err := openVault(reference)
 	if err != nil {
@@ -60,7 +61,7 @@ func Ensure(reference string, recordsExist bool) (k *Key, made bool, err error) 
 }
 
 func (v *vault) ensure(recordsExist bool) (k *Key, made bool, err error) {
-	k, err = v.openNoted()
+	k, err = v.openSoon()
 	if !errors.Is(err, ErrNoKey) {
 		return k, false, err
 	}
@@ -69,7 +70,7 @@ func (v *vault) ensure(recordsExist bool) (k *Key, made bool, err error) {
 	}
 	k, err = v.newKey()
 	if errors.Is(err, fs.ErrExist) { // another process was first
-		k, err = v.openNoted()
+		k, err = v.openSoon()
 		return k, false, err
 	}
 	return k, err == nil, err

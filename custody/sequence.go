@@ -1,6 +1,7 @@
 package custody
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/joulebox/joulebox/internal/disk"
@@ -9,12 +10,19 @@ import (
 // Next returns a number that this key has never given out and never will again,
 // here or in any other process (§6.1). Numbers rise within a Key, with gaps;
 // across processes only their being different is sure. Errors: *CopiedError,
-// *RetiredError, *ExhaustedError, *DamagedError, ErrClosed, or the disk's.
+// *RetiredError, *ExhaustedError, *DamagedError, ErrClosed, or the disk's. A number
+// is given out only for a key that can sign.
 func (k *Key) Next(ctx context.Context) (uint64, error) {
 	if err := k.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer k.unblock()
+	derived := k.deriving() // while the disk is waited for
+	n, err := k.number(ctx)
+	return n, cmp.Or(derived(), err)
+}
+
+func (k *Key) number(ctx context.Context) (uint64, error) {
 	if k.next == k.end {
 		if err := k.reserve(ctx); err != nil {
 			return 0, err

@@ -85,7 +85,8 @@ func (v *vault) open(path string, flag int) (disk.File, error) {
 	return f, nil
 }
 
-func (v *vault) readKey() (ed25519.PrivateKey, error) {
+// readSeed reads the key's secret.
+func (v *vault) readSeed() ([]byte, error) {
 	f, err := v.open(v.keyFile(), os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -96,11 +97,11 @@ func (v *vault) readKey() (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	defer clear(text)
-	private, err := parseKey(text)
+	seed, err := parseSeed(text)
 	if err != nil {
 		return nil, &DamagedError{Path: v.keyFile(), Reason: err.Error()}
 	}
-	return private, nil
+	return seed, nil
 }
 
 // missing tells a key that never was from one that is gone.

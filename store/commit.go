@@ -36,6 +36,26 @@ func (l *DirLog) commit(ctx context.Context, p *pending) {
 	}
 }
 
+// Settle makes durable what other processes have appended and may not have synced
+// before they were killed: the next append has to do so before anything else. Who is
+// going to append calls it early, and does something else meanwhile. What fails
+// fails again in Append.
+func (l *DirLog) Settle(ctx context.Context) {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-l.turn }()
+	if l.closed() || l.lock.Lock(ctx, disk.Exclusive) != nil {
+		return
+	}
+	defer l.lock.Unlock()
+	if l.broken == nil && l.refresh(true) == nil {
+		_ = l.settle(0)
+	}
+}
+
 // write makes a batch durable and returns where it begins.
 func (l *DirLog) write(batch []*pending, bytes int64) (int64, error) {
 	if l.broken != nil {

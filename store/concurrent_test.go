@@ -203,3 +203,36 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 }
+
+// What another process may have left in doubt is synced early, so that the append
+// after it has one sync to wait for.
+func TestSettledEarly(t *testing.T) {
+	d := disktest.New()
+	for n := range 3 {
+		l, err := openLog(d, "/log", defaultLog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			l.Settle(t.Context())
+		}
+		syncs := 0
+		d.Inject(func(c disktest.Call) error {
+			if c.Op == "sync" {
+				syncs++
+			}
+			return nil
+		})
+		if _, err := l.Append(t.Context(), simRecord(n), simKey(n)); err != nil {
+			t.Fatal(err)
+		}
+		d.Inject(nil)
+		if n > 0 && syncs != 1 {
+			t.Errorf("record %d waited for %d syncs, want 1", n, syncs)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l.Settle(t.Context()) // of a closed log is nothing
+	}
+}

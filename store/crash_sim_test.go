@@ -41,6 +41,9 @@ func (a *told) life(d *disktest.Sim, records int, goOn bool) error {
 		return err
 	}
 	defer s.Close()
+	if a.begun%2 == 1 {
+		s.Settle(context.Background())
+	}
 	for range records {
 		a.begun++
 		n := a.begun

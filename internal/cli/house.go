@@ -57,6 +57,7 @@ func openHouse(c *console, p *host.Processes) (h *house, err error) {
 	if h.store, err = store.Open(storeDir(state)); err != nil {
 		return h, err
 	}
+	go h.store.Settle(context.Background()) // Close waits for it
 	if h.engine, err = openEngine(); err != nil {
 		return h, err
 	}

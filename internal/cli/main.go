@@ -6,7 +6,6 @@ package cli
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -25,13 +24,6 @@ func Main() int {
 	c := newConsole(os.Stdin, os.Stdout, os.Stderr)
 	c.processes = adopted()
 	return execute(ctx, os.Args[1:], c)
-}
-
-// warmUp makes the tables that signing and verifying need, while the unit is got
-// ready and runs: they are most of a millisecond, once a process.
-func warmUp() {
-	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	ed25519.Verify(ed25519.PublicKey(key[ed25519.SeedSize:]), nil, ed25519.Sign(key, nil))
 }
 
 func execute(ctx context.Context, args []string, c *console) int {

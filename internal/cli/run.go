@@ -146,7 +146,6 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 		return fail(exitDecline, err, "")
 	}
 	defer h.close()
-	go warmUp()
 	record, err := h.runOnce(ctx, request, handed.BrokerConfig)
 	if err != nil {
 		return c.declined(err, f.json)
