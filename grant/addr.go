@@ -1,6 +1,9 @@
 package grant
 
-import "net/netip"
+import (
+	"net/netip"
+	"sync"
+)
 
 // AddrKind says whose an address is. Anything but Public is out of reach of a
 // granted name (§5.3): a name's owner could point it at the host's own network.
@@ -50,7 +53,7 @@ func ranges(kind AddrKind, prefixes ...string) []addrRange {
 // addrRanges is the IANA special-purpose registries of both families, as far
 // as they aren't globally reachable. NAT64's 64:ff9b::/96 and 6to4's 2002::/16
 // aren't here: those are judged by the IPv4 address inside.
-var addrRanges = func() (all []addrRange) {
+var addrRanges = sync.OnceValue(func() (all []addrRange) {
 	all = append(all, ranges(AddrLoopback, "127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128")...)
 	all = append(all, ranges(AddrLinkLocal, "169.254.0.0/16", "fe80::/10")...)
 	all = append(all, ranges(AddrPrivate, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
@@ -58,7 +61,7 @@ var addrRanges = func() (all []addrRange) {
 	return append(all, ranges(AddrReserved, "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 		"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "100::/64", "100:0:0:1::/64",
 		"2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "ff00::/8", "::/96")...)
-}()
+})
 
 // AddrClass classifies an address. An IPv6 address that carries an IPv4 one
 // (mapped, compatible, translated, 6to4, NAT64, Teredo, ISATAP) is as sensitive as
@@ -81,7 +84,7 @@ func plainClass(a netip.Addr) AddrKind {
 			return AddrMetadata
 		}
 	}
-	for _, r := range addrRanges {
+	for _, r := range addrRanges() {
 		if r.prefix.Contains(a) {
 			return r.kind
 		}

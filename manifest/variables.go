@@ -5,14 +5,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What a devcontainer's tools would put something else in place of: the value
 // differs from host to host, so a text that has one names no bytes.
-var variable = regexp.MustCompile(`\$\{[^}]*\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*\}`) })
 
 // The OCI form: a name, perhaps a tag, and one digest of 64 lower-case hex digits.
-var pinnedImage = regexp.MustCompile(`^[^@]+@sha256:[0-9a-f]{64}$`)
+var pinnedImage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^@]+@sha256:[0-9a-f]{64}$`) })
 
 // Variables are those in the declaration, each once, sorted. With any, the
 // manifest is host-dependent: whoever runs it has to say their values.
@@ -21,7 +22,7 @@ func (m *Manifest) Variables() []string { return m.fields.variables() }
 func (f *Fields) variables() (found []string) {
 	add := func(texts ...string) {
 		for _, t := range texts {
-			found = append(found, variable.FindAllString(t, -1)...)
+			found = append(found, variable().FindAllString(t, -1)...)
 		}
 	}
 	add(f.Image, f.RemoteUser)
@@ -49,7 +50,7 @@ func optionText(value []byte) (text string) {
 }
 
 func (f *Fields) pinned() bool {
-	return pinnedImage.MatchString(f.Image) && len(f.variables()) == 0
+	return pinnedImage().MatchString(f.Image) && len(f.variables()) == 0
 }
 
 // Labels say why the address of an unpinned manifest is that of a text and not of
@@ -58,7 +59,7 @@ func (m *Manifest) Labels() (labels []string) {
 	image := m.fields.Image
 	_, digest, has := strings.Cut(image, "@")
 	switch {
-	case pinnedImage.MatchString(image):
+	case pinnedImage().MatchString(image):
 	case !has:
 		labels = append(labels, "the image has no digest: add @sha256: and its 64 hex digits")
 	case strings.HasPrefix(digest, "sha256:"):

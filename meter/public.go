@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // PublicReference is where the figures of publicCPUs are from.
@@ -35,7 +36,7 @@ type PublicCPU struct {
 	Watts, Cores uint64
 }
 
-var publicByName = func() map[string]PublicCPU {
+var publicByName = sync.OnceValue(func() map[string]PublicCPU {
 	all := map[string]PublicCPU{}
 	for _, line := range strings.Split(strings.TrimSpace(publicCPUs), "\n") {
 		var family string
@@ -55,14 +56,16 @@ var publicByName = func() map[string]PublicCPU {
 		}
 	}
 	return all
-}()
+})
 
-var decoration = regexp.MustCompile(`\((R|TM|r|tm)\)|\bCPU\b|@.*$|\b[0-9]+-Core\b|\bProcessor\b`)
+var decoration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\((R|TM|r|tm)\)|\bCPU\b|@.*$|\b[0-9]+-Core\b|\bProcessor\b`)
+})
 
 // FindPublicCPU finds a processor by the name that its host gives, such as "AMD EPYC
 // 7763 64-Core Processor" or "Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz".
 func FindPublicCPU(name string) (PublicCPU, bool) {
-	p, ok := publicByName[strings.Join(strings.Fields(decoration.ReplaceAllString(name, " ")), " ")]
+	p, ok := publicByName()[strings.Join(strings.Fields(decoration().ReplaceAllString(name, " ")), " ")]
 	return p, ok
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/joulebox/joulebox/internal/jcs"
 	"github.com/joulebox/joulebox/ledger"
@@ -38,7 +39,7 @@ type buildInput struct {
 	Step string `json:"step,omitzero"`
 }
 
-var stepName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var stepName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // parseBuildFile names everything that is wrong.
 func parseBuildFile(src []byte) (b buildFile, err error) {
@@ -64,7 +65,7 @@ func parseBuildFile(src []byte) (b buildFile, err error) {
 }
 
 func (s *buildStep) check(before []string) (wrong []error) {
-	if !stepName.MatchString(s.Name) || slices.Contains(before, s.Name) {
+	if !stepName().MatchString(s.Name) || slices.Contains(before, s.Name) {
 		wrong = append(wrong, fmt.Errorf("name: got %q, want a name of its own of letters, digits, dot, dash and underscore", s.Name))
 	}
 	needs := func(member, step string) {
