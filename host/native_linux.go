@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -33,9 +34,6 @@ func (x nativeExecutor) Provides(need string) bool {
 
 // Unavailable says why this host can't build a partition, if it can't.
 func (x nativeExecutor) Unavailable() error {
-	if _, err := execwatch.Best(); err != nil {
-		return fmt.Errorf("what a unit starts can't be watched: %w", err)
-	}
 	return partition.Unavailable()
 }
 
@@ -97,7 +95,17 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 
 // hold has every execve decided, from the first on.
 func (r *nativeRun) hold(pid int) (err error) {
-	r.watch, err = execwatch.Start(pid, execwatch.Options{Decide: r.execs.decide, Record: r.execs.record, Sealed: r.execs.sealed, Cache: execCache})
+	o := execwatch.Options{Decide: r.execs.decide, Record: r.execs.record, Sealed: r.execs.sealed, Cache: execCache}
+	// Which mechanism this host has is tried by using it: to try it out before costs as
+	// much as a small run.
+	if os.Geteuid() == 0 {
+		if r.watch, err = execwatch.StartWith(execwatch.Fanotify, pid, o); err == nil {
+			return nil
+		}
+	}
+	if r.watch, err = execwatch.StartWith(execwatch.Ptrace, pid, o); err != nil {
+		err = &partition.MissingError{What: "what a unit starts can't be watched", Err: err, Hint: "joulebox doctor says why"}
+	}
 	return err
 }
 

@@ -27,13 +27,17 @@ func needed(args []string) bool {
 	if len(args) < 3 || args[1] != "run" {
 		return false
 	}
-	for _, a := range args {
-		if strings.Contains(a, "in-process") {
+	for i, a := range args {
+		if strings.Contains(a, "in-process") || a == "--" && i+1 < len(args) && native(args[i+1]) {
 			return false
 		}
 	}
 	return true
 }
+
+// native reports that a word after -- is no module: a name to be looked for, as
+// programs have it, not modules and scripts.
+func native(word string) bool { return !strings.ContainsAny(word, "./") }
 
 // Take hands over the process on its way, once; nil if there is none.
 func Take() func() (hostspawn.Process, error) {
