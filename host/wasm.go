@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/joulebox/joulebox"
@@ -86,6 +87,7 @@ type wasmRun struct {
 	watch  wasm.Watcher // nil without a journal
 	begun  time.Time
 	live   wasm.Live
+	cpu    atomic.Pointer[func() time.Duration] // so far, once it runs
 
 	done chan struct{} // closed when exit and err are set
 	exit Exit
@@ -93,8 +95,11 @@ type wasmRun struct {
 }
 
 func (r *wasmRun) run(ctx context.Context) {
-	defer close(r.done)
+	cpu, release := holdThread()
+	defer release()
+	defer close(r.done) // before the thread is let go, whose clock Counts reads
 	defer r.module.Close()
+	r.cpu.Store(&cpu)
 	e, err := r.module.Run(ctx, wasm.Params{
 		Entry:      r.entry,
 		State:      r.job.Broker,
@@ -125,7 +130,11 @@ func (r *wasmRun) Counts() Counts {
 	case <-r.done:
 		return r.exit.Counts
 	default:
-		return Counts{Units: r.live.Units(), PeakMemory: r.live.PeakMemoryBytes(), Wall: time.Since(r.begun)}
+		c := Counts{Units: r.live.Units(), PeakMemory: r.live.PeakMemoryBytes(), Wall: time.Since(r.begun)}
+		if cpu := r.cpu.Load(); cpu != nil {
+			c.CPUTime = (*cpu)()
+		}
+		return c
 	}
 }
 

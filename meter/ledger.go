@@ -41,6 +41,7 @@ type account struct {
 	begun  time.Duration        // what that was at first
 	booked time.Duration        // what of it has been given its share
 	late   time.Duration        // what of it has not, since the host wasn't that busy
+	back   time.Duration        // by how much less it was when it was last asked for
 	given  joulebox.Microjoules
 	lost   error // why there is no measured figure, from the first fault on
 }
@@ -65,13 +66,13 @@ func (l *ledger) step(drawn uint64, length, busy time.Duration) {
 	own := make(map[*account]time.Duration, len(l.open))
 	var sum time.Duration
 	for a := range l.open {
-		d := a.used() - a.booked
-		if d < -coarse {
-			l.lose(a, notMeasured("the run's CPU time went back by %v", -d))
-		}
 		if a.lost != nil {
 			continue
 		}
+		d := a.used() - a.booked
+		// A run that is just ending may not be able to say what it used. If it never
+		// can again, overdue says so.
+		a.back = max(0, -d)
 		d = max(d, 0)
 		if !l.held {
 			// A run can't have been busier than its host. What is more was counted late,
@@ -85,8 +86,11 @@ func (l *ledger) step(drawn uint64, length, busy time.Duration) {
 }
 
 // overdue says that more of a run's CPU time is without its share than two ways of
-// counting explain: its counts come too late, or are wrong.
+// counting explain, or less: its counts come too late, or are wrong.
 func (a *account) overdue() error {
+	if a.back > coarse {
+		return notMeasured("the run's CPU time went back by %v", a.back)
+	}
 	if most := coarse + (a.booked-a.begun)/8; a.late > most {
 		return notMeasured("the run seems busier than its whole host: %v of its CPU time is not in the host's", a.late)
 	}

@@ -222,3 +222,29 @@ func TestCountsThatComeAtTheEndAreNotMeasured(t *testing.T) {
 	}
 	balance(t, m)
 }
+
+// A run whose count is away for a moment, as when its process ends, isn't given up.
+func TestCountsThatAreAwayForAMoment(t *testing.T) {
+	counter := &simulated{}
+	m := newMachine(t, counter, 0)
+	r := m.begin(t)
+	work := func() {
+		m.pass(100 * time.Millisecond)
+		m.busy += 100 * time.Millisecond
+		counter.draw([2]uint64{500_000, 500_000})
+	}
+	work()
+	r.cpu = 100 * time.Millisecond
+	_ = r.read(t)
+	work()
+	r.cpu = 0
+	if why := r.why(t); why == nil {
+		t.Error("a count that went back has a figure")
+	}
+	work()
+	r.cpu = 200 * time.Millisecond
+	if uj, ok := r.read(t).Measured(); !ok || uj < 1_000_000 || uint64(uj) > counter.drawn {
+		t.Errorf("got %d of %d (measured %v)", uj, counter.drawn, ok)
+	}
+	balance(t, m)
+}

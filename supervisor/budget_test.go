@@ -51,27 +51,22 @@ func metered(t *testing.T, c *steady) func(*supervisor.Config) {
 	return func(config *supervisor.Config) { config.Meters = m.Find }
 }
 
-func jailedOnly(t *testing.T, h house) {
-	t.Helper()
-	p, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Jailed(host.S2(e)).(host.Unavailable).Unavailable(); err != nil {
-		t.Skipf("no host process here, whose CPU time could be seen while it runs: %v", err)
-	}
+// A unit whose estimate is far within its budget, on a machine that draws much
+// more than the model knows; at every tier, and wherever it runs.
+func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
+	jailed := newHouse(t, metered(t, &steady{milliwatts: 900_000}))
+	beside := newHouse(t, metered(t, &steady{milliwatts: 900_000}), inProcess)
+	trusted := func(r *supervisor.Request) { r.Placement.Trusted = true }
+	clock := func(r *supervisor.Request) { r.Grants.Host.Clock = true }
+	t.Run("S2", func(t *testing.T) { measuredBreach(t, jailed) })
+	t.Run("S2 beside", func(t *testing.T) { measuredBreach(t, beside) })
+	t.Run("S0", func(t *testing.T) { measuredBreach(t, jailed, trusted) })
+	t.Run("S0 beside", func(t *testing.T) { measuredBreach(t, beside, trusted) })
+	t.Run("S1", func(t *testing.T) { measuredBreach(t, jailed, trusted, clock) })
 }
 
-// A unit whose estimate is far within its budget, on a machine that draws much
-// more than the model knows.
-func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
-	h := newHouse(t, metered(t, &steady{milliwatts: 900_000}))
-	jailedOnly(t, h)
-	r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 })
+func measuredBreach(t *testing.T, h house, change ...func(*supervisor.Request)) {
+	r := request(spins(), append(change, func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 })...)
 	record := h.run(t, r, host.BrokerConfig{})
 	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want {
 		t.Fatalf("outcome %s, want %s", got, want)
@@ -95,7 +90,6 @@ func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
 // A unit that the estimate would have ended, on a machine that draws less.
 func TestTheEstimateDoesNotEndWhatIsMeasured(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
-	jailedOnly(t, h)
 	// Until it can be measured, the estimate binds: the budget is well above what
 	// that is by then.
 	r := request(counts(1_500_000_000), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 5_000_000 })
@@ -112,7 +106,6 @@ func TestTheEstimateDoesNotEndWhatIsMeasured(t *testing.T) {
 // A counter that goes away leaves no unit without a bound: the estimate binds.
 func TestBudgetOutlivesItsCounter(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100, fails: 150 * time.Millisecond}))
-	jailedOnly(t, h)
 	r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 800_000 })
 	record := h.run(t, r, host.BrokerConfig{})
 	e := record.Receipt().Devices()[0]
@@ -128,7 +121,6 @@ func TestBudgetOutlivesItsCounter(t *testing.T) {
 // it by their estimate.
 func TestVectorsAreNotBoundTwice(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
-	jailedOnly(t, h)
 	module, err := wat.Assemble([]byte(`(module (func (export "run") (result i32) (local $v v128) (local $n i32)
 		(local.set $n (i32.const 500000000))
 		(loop $again
