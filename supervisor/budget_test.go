@@ -1,6 +1,7 @@
 package supervisor_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -141,5 +142,27 @@ func TestVectorsAreNotBoundTwice(t *testing.T) {
 	}
 	if uj, ok := devices[0].Measured(); record.Exit.Outcome != joulebox.Completed || !ok || uj > 1_500_000 {
 		t.Errorf("outcome %s with %d measured (%v), want Completed", record.Exit.Outcome, uj, ok)
+	}
+}
+
+// What a counter ended replays to the same state, at the same instruction, though no
+// counter is there any more.
+func TestMeasuredBreachReplays(t *testing.T) {
+	h := newHouse(t, metered(t, &steady{milliwatts: 900_000}))
+	image := spins()
+	p, err := h.Plan(request(image, func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := h.Run(t.Context(), p, host.BrokerConfig{Journal: &host.JournalConfig{}})
+	if err != nil || record.NoJournal != nil {
+		t.Fatal(err, record.NoJournal)
+	}
+	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want {
+		t.Fatalf("outcome %s, want %s", got, want)
+	}
+	got, err := replayed(t, image, record, record.Journal, &bytes.Buffer{})
+	if err != nil || got.Exit.Counts.Units != record.Exit.Counts.Units {
+		t.Errorf("got %+v, %v, want %d units", got, err, record.Exit.Counts.Units)
 	}
 }

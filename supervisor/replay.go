@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/bundle"
 	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/journal"
+	"github.com/joulebox/joulebox/receipt"
 )
 
 // ReplayError says in what the rerun differs from the record, or the journal from
@@ -79,14 +81,17 @@ func compare(b *bundle.Bundle, got *host.Replayed) error {
 	if outcome.Breach().Tampering() {
 		return nil // the unit's own ending isn't on the record
 	}
-	counts := got.Exit.Counts
+	counts, cause := got.Exit.Counts, got.Exit.Cause
+	if endedByMeter(b, got) {
+		outcome, cause = got.Exit.Outcome, ""
+	}
 	switch {
 	case got.Exit.Outcome != outcome:
 		return differ("outcome", outcome, got.Exit.Outcome)
 	case codeText(got.Exit.Code) != codeText(want.ExitCode):
 		return differ("result.exit_code", codeText(want.ExitCode), codeText(got.Exit.Code))
-	case got.Exit.Cause != want.Cause:
-		return differ("result.cause", want.Cause, got.Exit.Cause)
+	case cause != want.Cause:
+		return differ("result.cause", want.Cause, cause)
 	case counts.Instructions != want.Usage.Instructions:
 		return differ("result.usage.instructions", want.Usage.Instructions, counts.Instructions)
 	case counts.PeakMemory != want.Usage.PeakMemoryBytes:
@@ -97,6 +102,17 @@ func compare(b *bundle.Bundle, got *host.Replayed) error {
 		return differ("result.stderr_b3", want.Stderr, got.Stderr)
 	}
 	return nil
+}
+
+// endedByMeter reports that the unit was ended from outside for its measured
+// energy, which a journal has as a cancellation at that point: what the counters
+// showed isn't the unit's to see again. The record's own energy has to be above the
+// budget for that.
+func endedByMeter(b *bundle.Bundle, got *host.Replayed) bool {
+	if b.Statement().Fields().Outcome.Breach() != joulebox.BreachEnergy || got.Exit.Cause != host.CauseCancelled {
+		return false
+	}
+	return slices.ContainsFunc(b.Receipt().Devices(), func(e receipt.Energy) bool { return e.Bound() > b.Grants().Compute.EnergyBudgetUJ })
 }
 
 func codeText(code *uint32) string {
