@@ -40,6 +40,10 @@ func (c *steady) Read() ([]uint64, error) {
 	return []uint64{uint64(at.Microseconds() * c.milliwatts / 1000)}, nil
 }
 
+// aWhile is a time budget, in milliseconds, that no run here is to end by, however
+// busy the machine is.
+const aWhile = 10 * 60 * 1000
+
 // metered is a house on such a machine.
 func metered(t *testing.T, c *steady) func(*supervisor.Config) {
 	c.begun = time.Now()
@@ -67,7 +71,9 @@ func TestMeasuredEnergyBindsTheBudgetWhileTheUnitRuns(t *testing.T) {
 }
 
 func measuredBreach(t *testing.T, h house, change ...func(*supervisor.Request)) {
-	r := request(spins(), append(change, func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 })...)
+	r := request(spins(), append(change, func(r *supervisor.Request) {
+		r.Grants.Compute.EnergyBudgetUJ, r.Grants.Compute.CPUTimeMS = 20_000_000, aWhile
+	})...)
 	record := h.run(t, r, host.BrokerConfig{})
 	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want {
 		t.Fatalf("outcome %s, want %s", got, want)
@@ -93,7 +99,9 @@ func TestTheEstimateDoesNotEndWhatIsMeasured(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
 	// Until it can be measured, the estimate binds: the budget is well above what
 	// that is by then.
-	r := request(counts(1_500_000_000), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 5_000_000 })
+	r := request(counts(1_500_000_000), func(r *supervisor.Request) {
+		r.Grants.Compute.EnergyBudgetUJ, r.Grants.Compute.CPUTimeMS = 5_000_000, aWhile
+	})
 	record := h.run(t, r, host.BrokerConfig{})
 	e := record.Receipt().Devices()[0]
 	if e.Estimated() <= 5_000_000 {
@@ -107,7 +115,9 @@ func TestTheEstimateDoesNotEndWhatIsMeasured(t *testing.T) {
 // A counter that goes away leaves no unit without a bound: the estimate binds.
 func TestBudgetOutlivesItsCounter(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100, fails: 150 * time.Millisecond}))
-	r := request(spins(), func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 800_000 })
+	r := request(spins(), func(r *supervisor.Request) {
+		r.Grants.Compute.EnergyBudgetUJ, r.Grants.Compute.CPUTimeMS = 800_000, aWhile
+	})
 	record := h.run(t, r, host.BrokerConfig{})
 	e := record.Receipt().Devices()[0]
 	if got, want := record.Exit.Outcome, joulebox.Terminated(joulebox.BreachEnergy); got != want || e.Provenance() != receipt.Estimator || e.Estimated() <= 800_000 {
@@ -123,7 +133,7 @@ func TestBudgetOutlivesItsCounter(t *testing.T) {
 func TestVectorsAreNotBoundTwice(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 100}))
 	module, err := wat.Assemble([]byte(`(module (func (export "run") (result i32) (local $v v128) (local $n i32)
-		(local.set $n (i32.const 500000000))
+		(local.set $n (i32.const 1200000000))
 		(loop $again
 			(local.set $v (i32x4.add (local.get $v) (i32x4.splat (local.get $n))))
 			(br_if $again (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
@@ -133,14 +143,14 @@ func TestVectorsAreNotBoundTwice(t *testing.T) {
 	}
 	r := request(module, func(r *supervisor.Request) {
 		r.Grants.Compute.Devices = []joulebox.DeviceClass{joulebox.CPU, joulebox.SIMD}
-		r.Grants.Compute.EnergyBudgetUJ = 1_500_000
+		r.Grants.Compute.EnergyBudgetUJ, r.Grants.Compute.CPUTimeMS = 3_000_000, aWhile
 	})
 	record := h.run(t, r, host.BrokerConfig{})
 	devices := record.Receipt().Devices()
-	if len(devices) != 2 || devices[1].Estimated() <= 1_500_000 {
+	if len(devices) != 2 || devices[1].Estimated() <= 3_000_000 {
 		t.Fatalf("the test is wrong: %+v is not above the budget for vectors alone", devices)
 	}
-	if uj, ok := devices[0].Measured(); record.Exit.Outcome != joulebox.Completed || !ok || uj > 1_500_000 {
+	if uj, ok := devices[0].Measured(); record.Exit.Outcome != joulebox.Completed || !ok || uj > 3_000_000 {
 		t.Errorf("outcome %s with %d measured (%v), want Completed", record.Exit.Outcome, uj, ok)
 	}
 }
@@ -150,7 +160,9 @@ func TestVectorsAreNotBoundTwice(t *testing.T) {
 func TestMeasuredBreachReplays(t *testing.T) {
 	h := newHouse(t, metered(t, &steady{milliwatts: 900_000}))
 	image := spins()
-	p, err := h.Plan(request(image, func(r *supervisor.Request) { r.Grants.Compute.EnergyBudgetUJ = 20_000_000 }))
+	p, err := h.Plan(request(image, func(r *supervisor.Request) {
+		r.Grants.Compute.EnergyBudgetUJ, r.Grants.Compute.CPUTimeMS = 20_000_000, aWhile
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
