@@ -41,7 +41,7 @@ func (p *progress) take(o outcome) {
 			p.energy = sum
 		}
 	}
-	if ok, _ := p.wants(o.entry.Index); !ok || o.entry.Kind == fleetDeclined {
+	if o.over {
 		p.done++
 	}
 	if !o.entry.Completed {

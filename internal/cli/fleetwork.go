@@ -82,6 +82,7 @@ func (r *fleetRun) wants(index int) (bool, string) {
 // outcome is what came of one attempt.
 type outcome struct {
 	entry  fleetEntry
+	over   bool // no other attempt follows in this run
 	err    error
 	energy energyRecord
 }
@@ -89,6 +90,8 @@ type outcome struct {
 // work runs what is to be run. Units that run when the context ends are let finish:
 // only what has ended is on the record, and nothing is to be run twice.
 func (r *fleetRun) work(ctx context.Context) error {
+	p := r.newProgress() // before anyone changes what it counts
+	defer p.end()
 	queue := make(chan int)
 	results := make(chan outcome)
 	gone := make(chan struct{})
@@ -106,8 +109,6 @@ func (r *fleetRun) work(ctx context.Context) error {
 		workers.Wait()
 		close(results)
 	}()
-	p := r.newProgress()
-	defer p.end()
 	var failed error
 	for o := range results {
 		failed = errors.Join(failed, o.err)
@@ -143,8 +144,10 @@ func (r *fleetRun) attempts(ctx context.Context, index int, results chan<- outco
 			return
 		}
 		o := r.attempt(ctx, index, len(r.journal.items[index].attempts))
+		again, _ := r.wants(index)
+		o.over = o.err != nil || o.entry.Kind == fleetDeclined || !again
 		results <- o
-		if o.err != nil || o.entry.Kind == fleetDeclined {
+		if o.over {
 			return
 		}
 	}
