@@ -42,6 +42,7 @@ var features = []feature{
 	{"a C compiler for WASI", regexp.MustCompile(`no C compiler for WASI`), func() bool { return !onPath("clang") || !exists("/usr/lib/wasm32-wasi/libc.a") }},
 	{"control groups that partitions can be made in", regexp.MustCompile(`no partition can be built`), func() bool { return os.Geteuid() != 0 }},
 	{"another assembler of WebAssembly text", regexp.MustCompile(`\(wabt\) isn't installed`), func() bool { return !onPath("wat2wasm") || !onPath("wasm2wat") }},
+	{"a C compiler for this machine", regexp.MustCompile(`no C compiler to build`), func() bool { return !onPath("gcc") }},
 	{"a Rust compiler for WASI", regexp.MustCompile(`no Rust compiler for WASI`), func() bool { return !rustForWASI() }},
 	{"a folder of modules to go through", regexp.MustCompile(`JOULEBOX_WASM_CORPUS`), func() bool { return os.Getenv("JOULEBOX_WASM_CORPUS") == "" }},
 	{"a store that outlives its process, which one in memory is not", regexp.MustCompile(`this store doesn't outlive a Close`), func() bool { return true }},
