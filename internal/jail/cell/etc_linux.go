@@ -102,7 +102,11 @@ func (v *view) private() error {
 		if err := v.adopt(at); err != nil {
 			return err
 		}
-		v.rule(at, rightsOwn, true)
+		// A rule reaches into what is mounted beneath: a folder with a mount in it is the
+		// mount's, and not the unit's own any more.
+		if !v.above(at) {
+			v.rule(at, rightsOwn, true)
+		}
 	}
 	return nil
 }

@@ -83,6 +83,7 @@ func faultOf(err error) *fault {
 // is the unit's parent and ends when the unit has begun: what a thread has given
 // away its children lack.
 func (i *inner) run() error {
+	runtime.LockOSThread() // the first thread, which couldn't end
 	built := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -268,7 +269,7 @@ func (i *inner) streams() (files []uintptr, err error) {
 }
 
 // join puts the calling thread, and so its children, into control groups that hold
-// the unit and not this process.
+// the unit and not this process, and lets them see none above their own.
 func (i *inner) join() error {
 	for _, n := range i.order.Join {
 		if _, err := unix.Write(i.handed[n], []byte("0")); err != nil {
@@ -276,7 +277,7 @@ func (i *inner) join() error {
 		}
 		unix.Close(i.handed[n])
 	}
-	return nil
+	return os.NewSyscallError("unshare control groups", unix.Unshare(unix.CLONE_NEWCGROUP))
 }
 
 // bound sets what every process of the unit inherits.

@@ -23,13 +23,15 @@ type Cell struct {
 	process  *os.Process
 	link     link
 	groups   *groups
+	given    identity // what every process of the unit has to be
 	probes   probes
 	terminal *os.File
 	network  []*os.File
 
-	mu     sync.Mutex
-	killed string
-	over   bool // the first process has been waited for
+	mu      sync.Mutex
+	killed  string
+	changed string
+	over    bool // the first process has been waited for
 
 	done chan struct{} // closed when end is there and nothing of the cell is left
 	end  End
@@ -64,6 +66,7 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 		_ = c.process.Kill()
 		return nil, errors.Join(err, c.clean())
 	}
+	c.remember()
 	c.groups.oom.wait(c.runOut)
 	stop := context.AfterFunc(ctx, func() { c.Kill(context.Cause(ctx).Error()) })
 	go func() {
@@ -245,12 +248,11 @@ func (c *Cell) clean() error {
 func (c *Cell) conclude(e *end) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end.Killed, c.end.Probing = c.killed, c.probes.list()
+	c.end.Killed, c.end.Probing, c.end.Changed = c.killed, c.probes.list(), c.changed
 	if e == nil {
 		c.end.Signal = syscall.SIGKILL // with the whole cell
 		return
 	}
-	c.end.Changed = e.Changed
 	if e.Status.Signaled() {
 		c.end.Signal = e.Status.Signal()
 		return
@@ -314,8 +316,34 @@ func (c *Cell) Resize(s Size) error {
 // Network is what [Inside].Network returned. The caller closes it.
 func (c *Cell) Network() []*os.File { return c.network }
 
-// Usage is what the tree has used until now.
-func (c *Cell) Usage() (Usage, error) { return c.groups.usage() }
+// Usage is what the tree has used until now. It also looks whether a process of it
+// is more than it was made to be: then the cell is killed, and End.Changed says
+// why.
+func (c *Cell) Usage() (Usage, error) {
+	select {
+	case <-c.done:
+		return c.end.Usage, nil
+	default:
+	}
+	if what := c.look(); what != "" {
+		c.mu.Lock()
+		c.changed = what
+		c.mu.Unlock()
+		c.Kill(what)
+	}
+	u, err := c.groups.usage()
+	if err != nil && c.isOver() { // its groups went while they were read
+		<-c.done
+		return c.end.Usage, nil
+	}
+	return u, err
+}
+
+func (c *Cell) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}
 
 // PID is the number of the cell's first process.
 func (c *Cell) PID() int { return c.process.Pid }

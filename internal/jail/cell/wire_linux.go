@@ -136,10 +136,7 @@ func (l *link) pull(want int) error {
 }
 
 // end is how the main process ended, as init saw it.
-type end struct {
-	Status  syscall.WaitStatus
-	Changed string `json:",omitempty"`
-}
+type end struct{ Status syscall.WaitStatus }
 
 // fault is an error of init's. Missing names a mechanism that the cell can't do
 // without.
