@@ -165,9 +165,25 @@ func (a *asked) goesOn(p process, file inode, v content, c *call) {
 		return // a loader is the last
 	}
 	a.mu.Lock()
+	a.sweep()
 	a.calls[int(p)] = c
 	a.mu.Unlock()
 	go a.follow(p, file, c)
+}
+
+// swept is how many calls there are before those of threads that are gone are
+// looked for: a call that failed leaves what was due.
+const swept = 1024
+
+func (a *asked) sweep() {
+	if len(a.calls) < swept {
+		return
+	}
+	for tid := range a.calls {
+		if _, err := os.Stat(process(tid).proc("")); err != nil {
+			a.end(tid)
+		}
+	}
 }
 
 // end forgets a thread's call. It is called with the lock held.

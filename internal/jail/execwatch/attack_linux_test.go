@@ -2,7 +2,9 @@ package execwatch
 
 import (
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/joulebox/joulebox"
@@ -169,6 +171,7 @@ func TestNoOtherCode(t *testing.T) {
 		answer, marks := o.run(t, u)
 		ended(t, answer, 0)
 		if want := strings.Repeat(".", 14); marks != want {
+			t.Logf("%+v", answer.Records)
 			t.Errorf("got marks %q, want %q", marks, want)
 		}
 	})
@@ -243,4 +246,43 @@ func TestOpenViewIsDeclined(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSealMemfds(t *testing.T) {
+	for _, u := range users() {
+		t.Run(u.name, func(t *testing.T) {
+			cmd := exec.Command(self)
+			cmd.Env = []string{modeVariable + "=attack:seal"}
+			cmd.SysProcAttr = &syscall.SysProcAttr{
+				Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,
+				UidMappings: []syscall.SysProcIDMap{{HostID: int(u.id), Size: 1}},
+				GidMappings: []syscall.SysProcIDMap{{HostID: int(u.id), Size: 1}},
+			}
+			if u.id != uint32(os.Geteuid()) { // from that user's own process
+				cmd.SysProcAttr.Credential = &syscall.Credential{NoSetGroups: true}
+			}
+			out, err := cmd.CombinedOutput()
+			if u.id != 0 { // the file is root's, whoever the namespace's is
+				if !strings.Contains(string(out), "permission denied") {
+					t.Errorf("got %v: %s", err, out)
+				}
+				return
+			}
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// A program that runs itself again, on a machine that is slow to get there.
+func TestSelfAgain(t *testing.T) {
+	sealedWays(t, func(t *testing.T, u user, way string, m Mechanism) {
+		const again = `[ $1 -gt 0 ] && exec sh -c "$F" f $(($1-1)); echo -n . >&3`
+		script := "export F='" + again + "'; for i in 1 2 3 4 5 6 7 8; do sh -c \"$F\" f 60 & done; wait"
+		o := order{Way: way, Args: []string{"/bin/sh", "-c", script}, Dir: folder(t), View: true, Sealed: true, Confine: m}
+		if answer, marks := o.run(t, u); marks != "........" {
+			t.Errorf("got %q, last record %+v", marks, answer.Records[len(answer.Records)-1])
+		}
+	})
 }

@@ -30,6 +30,7 @@ var attacks = map[string]func() error{
 	"mappings":   mappingsAttack,
 	"too long":   tooLongAttack,
 	"tmpfile":    tmpfileAttack,
+	"seal":       sealMemfdsMain,
 }
 
 // spawn runs a program with the pipe for marks.
@@ -289,5 +290,26 @@ func jobsMain() error {
 		return fmt.Errorf("end: %v, %#x", err, uint32(status))
 	}
 	mark("e")
+	return nil
+}
+
+// sealMemfdsMain is the first process of a pid namespace.
+func sealMemfdsMain() error {
+	if err := SealMemfds(); err != nil {
+		return err
+	}
+	if !memfdsSealed() {
+		return errors.New("it isn't so")
+	}
+	path, fd, err := memfd(tiny('m', 0, ""), 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Fchmod(fd, 0o755); err == nil {
+		return errors.New("a memory file can be given the right to be run")
+	}
+	if err := unix.Exec(path, []string{path}, nil); !errors.Is(err, unix.EACCES) {
+		return fmt.Errorf("got %v, want %v", err, unix.EACCES)
+	}
 	return nil
 }

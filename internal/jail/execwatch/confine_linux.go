@@ -35,8 +35,9 @@ func DenyExecGain() error {
 const memfdNoExec = "/proc/sys/vm/memfd_noexec"
 
 // SealMemfds lets the memory files of the caller's pid namespace be made without the
-// right to be run, unless they ask for it. It takes CAP_SYS_ADMIN over the
-// namespace. Call it in the first process.
+// right to be run, unless they ask for it. It takes root, since the file is root's
+// in any namespace. Call it in the first process. Without it [Confine] takes memory
+// files from programs that don't ask for ones that can't be run, where it matters.
 func SealMemfds() error {
 	if memfdsSealed() {
 		return nil

@@ -60,32 +60,35 @@ func (g *guard) breaking() bool {
 }
 
 // follow waits until a call has come to where the kernel keeps writers out, or has
-// failed, and forgets it. A writer that has waited for a call for too long gets its
-// turn, and the process never another.
+// failed, and gives its lease up. A writer that has waited for a call for too long
+// gets its turn, and the process never another.
 func (a *asked) follow(p process, file inode, c *call) {
-	waiting := time.Time{}
+	var waiting time.Time
 	for delay := time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
 		time.Sleep(delay)
+		beyond := p.beyond(file)
 		a.mu.Lock()
-		if a.calls[int(p)] != c {
-			a.mu.Unlock()
-			return
-		}
+		current := a.calls[int(p)] == c
 		switch {
-		case p.beyond(file):
+		case !current || beyond:
 		case c.guard == nil || !c.guard.breaking():
 			a.mu.Unlock()
 			continue
-		case waiting.IsZero():
-			waiting = time.Now()
-			fallthrough
-		case time.Since(waiting) < callWaits:
+		case waiting.IsZero() || time.Since(waiting) < callWaits:
 			a.mu.Unlock()
+			if waiting.IsZero() {
+				waiting = time.Now()
+			}
 			continue
 		default:
 			_ = unix.Kill(int(p), unix.SIGKILL)
 		}
-		a.end(int(p))
+		if current {
+			c.guard.release()
+			if c.role == Program { // nothing more is due
+				delete(a.calls, int(p))
+			}
+		}
 		a.mu.Unlock()
 		return
 	}

@@ -399,7 +399,7 @@ func (o order) attempt(t testing.TB, u user) (*told, string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = []string{modeVariable + "=watch", "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{modeVariable + "=watch", "PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0"} // else a process under the race detector ends late
 	cmd.Stdin = strings.NewReader(string(in))
 	var out, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &stderr
