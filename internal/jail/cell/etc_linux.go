@@ -53,6 +53,7 @@ func (v *view) lay(f File) error {
 			return err
 		}
 	}
+	v.rule(f.Path, rightsRead, false)
 	return makeFile(f.Path, f.Data, 0o644)
 }
 

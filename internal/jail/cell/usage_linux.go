@@ -28,6 +28,9 @@ func (g *groups) usage() (u Usage, err error) {
 			err = errors.Join(err, e)
 		}
 	}
+	if most := g.limits.Memory; most > 0 {
+		u.Memory = min(u.Memory, most) // a try that failed is counted too
+	}
 	if g.has[controlIO] != "" {
 		err = errors.Join(err, g.io(&u))
 	}

@@ -212,6 +212,7 @@ func (v *view) program() error {
 	if err := v.place(v.order.Path, false); err != nil {
 		return fmt.Errorf("program: %w", err)
 	}
+	v.rule(v.order.Path, rightsRun, false)
 	if script == nil {
 		return bind(v.programFD, "", v.order.Path, readOnly|noSuid|noDev, false)
 	}
@@ -238,7 +239,7 @@ const maxScript = 64 << 20
 // layCopy lays a copy over the program's path that nobody can write to: its file
 // has no name any more once it is bound.
 func (v *view) layCopy(text []byte) error {
-	const name = "/dev/.program"
+	const name = "/.program" // /dev is noexec
 	if err := makeFile(name, text, 0o555); err != nil {
 		return err
 	}
