@@ -141,7 +141,7 @@ func TestTracersInside(t *testing.T) {
 		bad, hash := program(t, folder(t), "bad", tiny('b', 0, ""))
 		good, _ := program(t, folder(t), "good", tiny('g', 6, ""))
 		o := order{Way: way, Attack: "trace", Args: []string{self, bad}, Deny: []joulebox.ID{hash}}
-		if way != "traceme" {
+		if way != "traceme" && way != "starter" {
 			o.Confine, o.Args = Ptrace, append(o.Args, "confined")
 		}
 		answer, marks := o.run(t, u)
@@ -159,6 +159,7 @@ func TestTracersInside(t *testing.T) {
 func sealedWays(t *testing.T, test func(t *testing.T, u user, way string, m Mechanism)) {
 	for _, u := range users() {
 		t.Run(u.name+"/ptrace", func(t *testing.T) { test(t, u, "attach", Ptrace) })
+		t.Run(u.name+"/starter", func(t *testing.T) { test(t, u, "starter", Ptrace) })
 		if u.id == 0 {
 			t.Run(u.name+"/fanotify", func(t *testing.T) { test(t, u, "fanotify", Fanotify) })
 		}

@@ -215,7 +215,7 @@ func (o order) gated() (*os.Process, func() error, error) {
 }
 
 func (o order) watch(t *told) error {
-	if o.Way == "attach" || o.Way == "fanotify" {
+	if o.Way == "attach" || o.Way == "fanotify" || o.Way == "starter" {
 		return o.watchFromOutside(t)
 	}
 	options, main := o.options(t), 0
@@ -260,6 +260,9 @@ func initMain() error {
 		if err := seal(o.Dir); err != nil {
 			return err
 		}
+	}
+	if o.Way == "starter" {
+		return o.starterMain(messages)
 	}
 	main, says := 0, json.NewEncoder(os.Stdout)
 	var end syscall.WaitStatus
@@ -323,6 +326,36 @@ func seal(dir string) error {
 		}
 	}
 	return nil
+}
+
+// starterMain is a first process that is itself who is watched, and starts the unit
+// as its child.
+func (o order) starterMain(messages *json.Decoder) error {
+	var watched bool
+	says := json.NewEncoder(os.Stdout)
+	if err := firstOf(says.Encode(os.Getpid()), messages.Decode(&watched)); err != nil {
+		return err
+	}
+	if o.Confine != "" {
+		runtime.LockOSThread()
+		if err := firstOf(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), Confine(o.Confine, o.Sealed)); err != nil {
+			return err
+		}
+	}
+	pid, err := syscall.ForkExec(o.Args[0], o.Args, &syscall.ProcAttr{
+		Dir: o.Dir, Env: append(append(environment(), o.Env...), modeVariable+"=attack:"+o.Attack),
+		Files: []uintptr{0, 2, 2, markerFD}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return firstOf(says.Encode(126<<8), nil)
+	}
+	var end syscall.WaitStatus
+	err = Reap(func() (Started, error) { return Started{PID: pid}, nil }, func(ended int, status syscall.WaitStatus, _ syscall.Rusage) {
+		if ended == pid {
+			end = status
+		}
+	})
+	return firstOf(err, says.Encode(end))
 }
 
 func (o order) watchFromOutside(t *told) error {
@@ -439,7 +472,7 @@ func (o order) attempt(t testing.TB, u user) (*told, string) {
 
 // ways are how a tree can be watched by a user.
 func ways(u user) []string {
-	list := []string{"trace", "attach", "traceme"}
+	list := []string{"trace", "attach", "starter", "traceme"}
 	if u.id == 0 {
 		list = append(list, "fanotify")
 	}

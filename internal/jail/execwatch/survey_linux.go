@@ -12,14 +12,16 @@ import (
 	"github.com/joulebox/joulebox"
 )
 
-// Start watches a process that stands still, and all that comes of it, by the best
-// mechanism there is. It returns when every execve from now on is decided; the
-// process may then go on. With none the run has to be declined.
+// Start watches what comes of a process that stands still, by the best mechanism
+// there is. It returns when every execve from now on is decided; the process may
+// then go on. With none the run has to be declined.
 //
-// A traced process must not be waited for by this process: the kernel would give
-// its stops to who waits. Trace a process that another one waits for, or let
-// Options.Ended tell of its end. When the calling process ends, so does a traced
-// tree.
+// The process becomes the unit by execve, or it is one that starts the unit as its
+// first child and isn't of it, the first of a cell. Of what is traced, this process
+// must wait for nothing: the kernel would give its stops to who waits. A process
+// that starts a unit is let go before the unit's execve is decided and may be waited
+// for from then on; of one that is the unit, Options.Ended tells. When the calling
+// process ends, so does a traced tree.
 func Start(pid int, o Options) (*Watch, error) {
 	m, err := Best()
 	if err != nil {

@@ -18,6 +18,8 @@ type tracer struct {
 	wait  int // flags of wait4
 	entry bool
 
+	starter starter
+
 	mu    sync.Mutex
 	alive map[int]bool // threads that have stopped and not been reaped
 }
@@ -42,11 +44,13 @@ func (t *tracer) loop() error {
 		case status.Exited() || status.Signaled():
 			t.forget(tid)
 			t.Ended(tid, status, usage)
+			err = t.left(tid)
 		case status.Stopped():
 			t.know(tid)
-			if err := t.stop(tid, status); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("thread %d, status %#x: %w", tid, uint32(status), err)
-			}
+			err = t.stop(tid, status)
+		}
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("thread %d, status %#x: %w", tid, uint32(status), err)
 		}
 	}
 }
@@ -55,7 +59,17 @@ func (t *tracer) loop() error {
 // run what it may not. ESRCH says that it was killed meanwhile.
 func (t *tracer) stop(tid int, status syscall.WaitStatus) error {
 	event, signal := int(uint32(status)>>16), status.StopSignal()
+	if t.starter.leaving[tid] {
+		if event != 0 {
+			signal = 0
+		}
+		return errors.Join(ignoreGone(ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(signal))), t.left(tid))
+	}
 	switch event {
+	case unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK:
+		if t.starter.pid != 0 && process(tid).group() == t.starter.pid {
+			return t.letGo(tid)
+		}
 	case 0:
 		return ptrace(unix.PTRACE_CONT, tid, 0, uintptr(signal)) // its signal, passed on
 	case unix.PTRACE_EVENT_EXEC:
@@ -77,6 +91,13 @@ func stopsGroup(s syscall.Signal) bool {
 func (t *tracer) exec(pid int) error {
 	if old, err := unix.PtraceGetEventMsg(pid); err == nil && int(old) != pid {
 		t.forget(int(old)) // the thread that called took the number of the first, and is not reaped under its own
+	}
+	if pid == t.starter.pid {
+		t.starter.pid = 0 // it is the unit itself
+	}
+	if len(t.starter.leaving) > 0 {
+		t.starter.waits = append(t.starter.waits, pid)
+		return nil
 	}
 	entry := t.entry
 	t.entry = false

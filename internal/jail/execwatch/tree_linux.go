@@ -115,6 +115,7 @@ func startPtrace(pid int, o Options) (*Watch, error) {
 		return nil, err
 	}
 	t := newTracer(o, unix.WNOTHREAD) // other children of this process are others' to wait for
+	t.starter.pid = pid
 	w := &Watch{mechanism: Ptrace, stop: t.kill, done: make(chan struct{})}
 	taken := make(chan error, 1)
 	go onChildlessThread(func() {
