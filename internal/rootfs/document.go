@@ -30,10 +30,9 @@ type descriptor struct {
 	URLs        []string          `json:"urls"`
 	Annotations map[string]string `json:"annotations"`
 	Platform    *platform         `json:"platform"`
-}
 
-// anySize is the size of what is asked for by its digest alone.
-const anySize = -1
+	anySize bool // it was asked for by its digest alone: Size is -1
+}
 
 // check gives the digest of a descriptor that could be right.
 func (d descriptor) check() (digest, error) {
@@ -41,7 +40,7 @@ func (d descriptor) check() (digest, error) {
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("digest: %w", err)
-	case d.Size < 0 && d.Size != anySize:
+	case d.Size < 0 && !d.anySize:
 		return "", fmt.Errorf("%s: size: got %d, want 0 or more", sum, d.Size)
 	case len(d.URLs) > 0:
 		return "", fmt.Errorf("%s: urls: lies elsewhere (%s), which isn't followed; pull it into the image first", sum, d.URLs[0])

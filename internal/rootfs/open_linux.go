@@ -91,7 +91,7 @@ func (s *store) inRegistry(ctx context.Context, ref reference, o Options, want p
 	if err != nil {
 		return nil, source{}, err
 	}
-	im, err := find(ctx, r, descriptor{Digest: string(sum), Size: anySize}, want)
+	im, err := find(ctx, r, descriptor{Digest: string(sum), Size: -1, anySize: true}, want)
 	return im, source{r.repo.Name() + "@" + string(sum), nothing}, err
 }
 

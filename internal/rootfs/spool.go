@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 )
 
 // openArchive opens an archive. One that is packed is unpacked to a file without a
 // name in the store first.
 func openArchive(ctx context.Context, name string, spool func() (*os.File, error), b *budget) (*archive, io.Closer, error) {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait
 	if err != nil {
 		return nil, nil, err
 	}
