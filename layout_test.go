@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"unit", "grant", "receipt", "attestation", "journal", "ledger", "runrecord", "manifest", "warmpool", "fleet"},
 	{"bundle", "internal/wasm/rewrite"},
 	{"internal/wat"},
-	{"internal/wasm", "internal/jail", "internal/jail/execwatch", "internal/vmm"},
+	{"internal/wasm", "internal/egress", "internal/jail", "internal/jail/execwatch", "internal/vmm"},
 	{"internal/wasi", "internal/hostcall", "internal/jail/jailtest", "internal/netstack", "internal/rootfs"},
 	{"internal/jail/cell", "internal/partition"},
 	{"host", "meter", "evidence", "store", "custody"},
