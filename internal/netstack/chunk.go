@@ -1,0 +1,51 @@
+package netstack
+
+import "sync"
+
+// chunk is a buffer that is large only while there is much to carry, so that an
+// idle connection costs little.
+type chunk struct {
+	few  []byte
+	many *[]byte
+	last int
+}
+
+const (
+	fewBytes  = 4 << 10
+	manyBytes = 256 << 10
+)
+
+var chunks = sync.Pool{New: func() any { b := make([]byte, manyBytes); return &b }}
+
+// room is where to read to next; what filled gave before is over.
+func (c *chunk) room() []byte {
+	switch {
+	case c.few == nil:
+		c.few = make([]byte, fewBytes)
+	case c.many == nil && c.last == fewBytes:
+		c.many = chunks.Get().(*[]byte)
+	case c.many != nil && c.last < fewBytes:
+		c.free()
+	}
+	return c.current()
+}
+
+// filled gives the n bytes that were read to the room.
+func (c *chunk) filled(n int) []byte {
+	c.last = n
+	return c.current()[:n]
+}
+
+func (c *chunk) current() []byte {
+	if c.many != nil {
+		return *c.many
+	}
+	return c.few
+}
+
+func (c *chunk) free() {
+	if c.many != nil {
+		chunks.Put(c.many)
+		c.many = nil
+	}
+}

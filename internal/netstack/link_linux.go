@@ -1,0 +1,166 @@
+package netstack
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/buffer"
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+)
+
+// link is the stack's end of the unit's TUN device.
+type link struct {
+	tun *os.File
+	raw syscall.RawConn
+
+	mu     sync.RWMutex
+	attach stack.NetworkDispatcher
+}
+
+func newLink(tun *os.File) (*link, error) {
+	raw, err := tun.SyscallConn()
+	return &link{tun: tun, raw: raw}, err
+}
+
+// serve hands on what the unit sends, until the device is closed.
+func (l *link) serve() error {
+	header := make([]byte, vnetHeader)
+	var view *buffer.View
+	for {
+		if view == nil {
+			view = buffer.NewViewSize(mtu)
+		}
+		n, err := l.read([][]byte{header, view.AsSlice()})
+		if err != nil {
+			view.Release()
+			return err
+		}
+		if n -= vnetHeader; n <= 0 || !clean(view.AsSlice()[:n]) {
+			continue
+		}
+		packet := view
+		if n <= small {
+			packet = buffer.NewViewWithData(view.AsSlice()[:n])
+		} else {
+			packet.CapLength(n)
+			view = nil
+		}
+		l.deliver(packet)
+	}
+}
+
+// small is up to where a packet is copied rather than given the memory that the
+// largest one needs.
+const small = 8 << 10
+
+func (l *link) read(into [][]byte) (n int, err error) {
+	failed := l.raw.Read(func(fd uintptr) bool {
+		for {
+			n, err = unix.Readv(int(fd), into)
+			if !errors.Is(err, unix.EINTR) {
+				return !errors.Is(err, unix.EAGAIN)
+			}
+		}
+	})
+	if failed != nil {
+		return 0, failed
+	}
+	return n, err
+}
+
+func (l *link) deliver(v *buffer.View) {
+	protocol := header.IPv4ProtocolNumber
+	if v.AsSlice()[0]>>4 == 6 {
+		protocol = header.IPv6ProtocolNumber
+	}
+	l.mu.RLock()
+	to := l.attach
+	l.mu.RUnlock()
+	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(v)})
+	defer packet.DecRef()
+	if to != nil {
+		packet.RXChecksumValidated = true
+		to.DeliverNetworkPacket(protocol, packet)
+	}
+}
+
+// WritePackets sends to the unit.
+func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
+	for i, packet := range list.AsSlice() {
+		if err := l.write(packet); err != nil {
+			return i, &tcpip.ErrAborted{}
+		}
+	}
+	return list.Len(), nil
+}
+
+func (l *link) write(packet *stack.PacketBuffer) (err error) {
+	views, offset := packet.AsViewList()
+	head := vnet(packet)
+	list := make([][]byte, 1, 8)
+	list[0] = head[:]
+	for v := views.Front(); v != nil && err == nil; v = v.Next() {
+		b := v.AsSlice()
+		if offset >= len(b) {
+			offset -= len(b)
+			continue
+		}
+		list = append(list, b[offset:])
+		offset = 0
+	}
+	failed := l.raw.Write(func(fd uintptr) bool {
+		for {
+			_, err = unix.Writev(int(fd), list)
+			if !errors.Is(err, unix.EINTR) {
+				return !errors.Is(err, unix.EAGAIN)
+			}
+		}
+	})
+	// A packet that the device doesn't take is lost, as on any link.
+	return failed
+}
+
+// The rest of stack.LinkEndpoint.
+
+// Attach is told where packets go.
+func (l *link) Attach(to stack.NetworkDispatcher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attach = to
+}
+
+// IsAttached reports whether they go anywhere.
+func (l *link) IsAttached() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.attach != nil
+}
+
+// Capabilities: no checksum is made or looked at here; the kernel does where a
+// packet leaves the machine's memory, and none of these does.
+func (l *link) Capabilities() stack.LinkEndpointCapabilities {
+	return stack.CapabilityTXChecksumOffload | stack.CapabilityRXChecksumOffload
+}
+
+// MTU is the device's.
+func (l *link) MTU() uint32 { return mtu }
+
+// ARPHardwareType is none.
+func (l *link) ARPHardwareType() header.ARPHardwareType { return header.ARPHardwareNone }
+
+// A TUN device has no link layer.
+
+func (l *link) SetMTU(uint32)                        {}
+func (l *link) MaxHeaderLength() uint16              { return 0 }
+func (l *link) LinkAddress() tcpip.LinkAddress       { return "" }
+func (l *link) SetLinkAddress(tcpip.LinkAddress)     {}
+func (l *link) AddHeader(*stack.PacketBuffer)        {}
+func (l *link) ParseHeader(*stack.PacketBuffer) bool { return true }
+func (l *link) SetOnCloseAction(func())              {}
+func (l *link) Wait()                                {}
+func (l *link) Close()                               {}

@@ -1,0 +1,173 @@
+package netstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
+
+	"github.com/joulebox/joulebox/internal/egress"
+)
+
+// Stack serves one unit's network, until it is closed.
+type Stack struct {
+	config Config
+	names  *names
+	ledger *ledger
+	tun    *os.File
+	stack  *stack.Stack
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	reader chan struct{} // closed when nothing is read from the device any more
+	mu     sync.Mutex
+	closed bool
+	flows  sync.WaitGroup
+
+	budget budget
+
+	connections, datagrams chan struct{} // one element for each that is open
+	sending                group         // connections whose unit may still send
+}
+
+const nic = 1
+
+// New serves the device whose descriptor Setup gave. It takes the file over.
+func New(tun *os.File, c Config) (*Stack, error) {
+	s, err := newStack(tun, c)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("netstack: %w", err), tun.Close())
+	}
+	return s, nil
+}
+
+func newStack(tun *os.File, c Config) (*Stack, error) {
+	if c.Rules == nil {
+		return nil, errors.New("no rules: a network that nobody decides about is none")
+	}
+	if c.Network == nil {
+		c.Network = egress.Host{}
+	}
+	c.Limits = c.Limits.filled()
+	names, err := newNames(c.Outbound)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLink(tun)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBudget(c.Limits)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{budget: b, config: c, names: names, ledger: newLedger(c.Record), tun: tun, reader: make(chan struct{}),
+		connections: make(chan struct{}, c.Limits.Connections), datagrams: make(chan struct{}, c.Limits.Datagrams)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.start(l); err != nil {
+		s.cancel()
+		s.stack.Destroy()
+		return nil, err
+	}
+	go func() {
+		defer close(s.reader)
+		_ = l.serve() // it ends with the device
+	}()
+	return s, nil
+}
+
+// start makes the stack, its addresses and its handlers.
+func (s *Stack) start(l *link) error {
+	s.stack = stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
+	})
+	if err := s.tune(); err != nil {
+		return err
+	}
+	// Every address is the stack's, so that every connection comes to its handlers.
+	for _, err := range []tcpip.Error{
+		s.stack.CreateNIC(nic, l),
+		s.stack.SetPromiscuousMode(nic, true),
+		s.stack.SetSpoofing(nic, true),
+		s.address(ipv4.ProtocolNumber, resolverV4),
+		s.address(ipv6.ProtocolNumber, resolverV6),
+	} {
+		if err != nil {
+			return errors.New(err.String())
+		}
+	}
+	s.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}, {Destination: header.IPv6EmptySubnet, NIC: nic}})
+	s.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(s.stack, largeBuffer, s.config.Limits.Attempts, s.handleTCP).HandlePacket)
+	s.stack.SetTransportProtocolHandler(udp.ProtocolNumber, udp.NewForwarder(s.stack, s.handleUDP).HandlePacket)
+	return s.startResolver()
+}
+
+func (s *Stack) address(protocol tcpip.NetworkProtocolNumber, a netip.Addr) tcpip.Error {
+	return s.stack.AddProtocolAddress(nic, tcpip.ProtocolAddress{
+		Protocol: protocol, AddressWithPrefix: tcpip.AddrFromSlice(a.AsSlice()).WithPrefix(),
+	}, stack.AddressProperties{})
+}
+
+// tune makes the stack fit a link that loses nothing and is as fast as memory.
+func (s *Stack) tune() error {
+	sack, moderate := tcpip.TCPSACKEnabled(true), tcpip.TCPModerateReceiveBufferOption(false)
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: smallBuffer, Default: largeBuffer, Max: largeBuffer}
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: smallBuffer, Default: largeBuffer, Max: largeBuffer}
+	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &receive, &send} {
+		if err := s.stack.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
+			return fmt.Errorf("%T: %v", o, err)
+		}
+	}
+	return nil
+}
+
+// Counts are the sums so far; those of an open connection are in as they grow.
+func (s *Stack) Counts() Counts { return s.ledger.sums() }
+
+// Drain waits until the unit has nothing more to send on any connection, as it has
+// once its processes are gone, and all of that is handed to the host's kernel.
+func (s *Stack) Drain(ctx context.Context) error { return s.sending.wait(ctx) }
+
+// Close ends every connection and the device, and waits for what served them. A
+// second call does nothing.
+func (s *Stack) Close() error {
+	s.mu.Lock()
+	again := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
+	s.cancel()
+	err := s.tun.Close()
+	<-s.reader
+	s.stack.Close()
+	s.flows.Wait()
+	s.stack.Destroy()
+	s.ledger.close()
+	return err
+}
+
+// enter counts a flow that Close waits for; false if there is nothing to begin any
+// more.
+func (s *Stack) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.flows.Add(1)
+	s.sending.add(1)
+	return true
+}

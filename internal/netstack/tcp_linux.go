@@ -1,0 +1,143 @@
+package netstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/waiter"
+
+	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/egress"
+)
+
+// target is where a packet goes.
+func target(id stack.TransportEndpointID) netip.AddrPort {
+	a, _ := netip.AddrFromSlice(id.LocalAddress.AsSlice())
+	return netip.AddrPortFrom(a, id.LocalPort)
+}
+
+// handleTCP serves one connection of the unit: first the host connects, then the
+// unit is told that it has, so that it sees a refusal as one.
+func (s *Stack) handleTCP(r *tcp.ForwarderRequest) {
+	if !s.enter() {
+		r.Complete(false)
+		return
+	}
+	defer s.flows.Done()
+	sent := s.sender()
+	defer sent()
+	if !take(s.connections) {
+		s.crowded("tcp", target(r.ID()), cap(s.connections))
+		r.Complete(true)
+		return
+	}
+	defer func() { <-s.connections }()
+	f := Flow{Protocol: "tcp", Endpoint: s.names.endpoint(target(r.ID()))}
+	conn := s.connect(&f, s.config.Network.Dial)
+	if conn == nil {
+		r.Complete(true)
+		return
+	}
+	var events waiter.Queue
+	ep, terr := r.CreateEndpoint(&events)
+	r.Complete(terr != nil)
+	if terr != nil {
+		f.Err = errors.Join(fmt.Errorf("the unit gave up: %v", terr), conn.Close())
+		s.ledger.end(f)
+		return
+	}
+	s.relay(f, inside{gonet.NewTCPConn(&events, ep), ep}, conn, sent)
+}
+
+// sender counts a flow that may still send; the function it gives ends that, once.
+func (s *Stack) sender() func() {
+	var over bool
+	return func() {
+		if !over {
+			over = true
+			s.sending.add(-1)
+		}
+	}
+}
+
+func take(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// crowded denies what is over a limit.
+func (s *Stack) crowded(protocol string, to netip.AddrPort, limit int) {
+	s.ledger.deny(Flow{Protocol: protocol, Endpoint: s.names.endpoint(to), Decision: grant.Decision{
+		Reason: fmt.Sprintf("the limit of %d at once was reached", limit)}})
+}
+
+// connect decides on a flow's endpoint and dials it. Where it gives nothing, the
+// flow is recorded.
+func (s *Stack) connect(f *Flow, dial egress.Dial) net.Conn {
+	f.Decision = s.config.Rules.MayEgress(f.Endpoint)
+	addrs, err := egress.Addresses(s.ctx, s.config.Rules, f.Endpoint, s.config.Network.Lookup)
+	var conn net.Conn
+	if err == nil {
+		conn, err = egress.Connect(s.ctx, addrs, func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+			c, err := dial(ctx, to)
+			if err != nil {
+				return nil, err
+			}
+			return dialed{c, to}, nil
+		})
+	}
+	if err == nil {
+		d := conn.(dialed)
+		f.Address = d.to
+		s.ledger.connections.Add(1)
+		return d.Conn
+	}
+	s.broken(f, err)
+	return nil
+}
+
+// dialed is a connection with what was dialled for it.
+type dialed struct {
+	net.Conn
+	to netip.AddrPort
+}
+
+// broken records a flow that came to nothing.
+func (s *Stack) broken(f *Flow, err error) {
+	var denied *egress.Denied
+	if !errors.As(err, &denied) {
+		f.Err = err
+		s.ledger.end(*f)
+		return
+	}
+	f.Decision = denied.Decision
+	if ep, err := grant.ParseEndpoint(f.Endpoint); err == nil && (rangeV4.Contains(ep.Addr) || rangeV6.Contains(ep.Addr)) {
+		f.Grant = "" // an address of the unit's own network leads nowhere outside
+	}
+	s.ledger.deny(*f)
+}
+
+// inside is the unit's side of a connection.
+type inside struct {
+	*gonet.TCPConn
+	ep tcpip.Endpoint
+}
+
+// reset ends it as a failure.
+func (c inside) reset() { c.ep.Abort() }
+
+func (c inside) size(n int) {
+	c.ep.SocketOptions().SetReceiveBufferSize(int64(n), true)
+	c.ep.SocketOptions().SetSendBufferSize(int64(n), true)
+}
