@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -105,6 +106,9 @@ func (a *asked) refuses(path string) error {
 		return err
 	}
 	go func() { _ = a.serve() }()
+	if err := wouldRun(fd); !errors.Is(err, unix.EINVAL) {
+		return err
+	}
 	return run(path)
 }
 
@@ -176,8 +180,11 @@ func writersKeptOut() error {
 	return fmt.Errorf("whether a program can be written to while it runs can't be told; let TMPDIR be a directory that programs run from: %w", err)
 }
 
-// run tries to run junk.
+// run tries to run junk, on a kernel that can't just be asked. The thread that does
+// keeps its processor until the kernel has its answer, so whoever answers must not
+// be stopped meanwhile, as for collecting garbage.
 func run(path string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{})
 	if err == nil {
 		_ = p.Kill()
