@@ -2,9 +2,11 @@ package netstack
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/buffer"
@@ -13,34 +15,58 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// link is the stack's end of the unit's TUN device.
+// link is the stack's end of the unit's device.
 type link struct {
-	tun *os.File
-	raw syscall.RawConn
+	file     *os.File
+	raw      syscall.RawConn
+	ethernet bool
+	window   int // what a connection may have on the way to the stack
 
 	mu     sync.RWMutex
 	attach stack.NetworkDispatcher
 }
 
-func newLink(tun *os.File) (*link, error) {
-	raw, err := tun.SyscallConn()
-	return &link{tun: tun, raw: raw}, err
+func newLink(file *os.File) (*link, error) {
+	if err := file.SetDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("the device's descriptor: %w; want the non-blocking one that Setup gave", err)
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	l := &link{file: file, raw: raw, window: largeBuffer}
+	if queue, err := l.queue(); err == nil {
+		l.ethernet = true
+		l.window = min(max(queue/4, smallBuffer), largeBuffer)
+	}
+	return l, nil
+}
+
+// queue is the size of the queue of a packet socket; an error for a TUN device.
+func (l *link) queue() (n int, err error) {
+	failed := l.raw.Control(func(fd uintptr) {
+		n, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
+	})
+	return n, errors.Join(failed, err)
 }
 
 // serve hands on what the unit sends, until the device is closed.
 func (l *link) serve() error {
-	header := make([]byte, vnetHeader)
+	head := make([]byte, vnetHeader, vnetHeader+ethHeader)
+	if l.ethernet {
+		head = head[:cap(head)]
+	}
 	var view *buffer.View
 	for {
 		if view == nil {
 			view = buffer.NewViewSize(mtu)
 		}
-		n, err := l.read([][]byte{header, view.AsSlice()})
+		n, err := l.read([][]byte{head, view.AsSlice()})
 		if err != nil {
 			view.Release()
 			return err
 		}
-		if n -= vnetHeader; n <= 0 || !clean(view.AsSlice()[:n]) {
+		if n -= len(head); n <= 0 || several(head) || !clean(view.AsSlice()[:n]) {
 			continue
 		}
 		packet := view
@@ -101,9 +127,7 @@ func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
 
 func (l *link) write(packet *stack.PacketBuffer) (err error) {
 	views, offset := packet.AsViewList()
-	head := vnet(packet)
-	list := make([][]byte, 1, 8)
-	list[0] = head[:]
+	list := append(make([][]byte, 0, 8), vnet(packet, l.ethernet))
 	for v := views.Front(); v != nil && err == nil; v = v.Next() {
 		b := v.AsSlice()
 		if offset >= len(b) {

@@ -81,16 +81,29 @@ func (c netlink) index(name string) (uint32, error) {
 	return ifr.Uint32(), nil
 }
 
-// up raises an interface, with an MTU unless that is zero.
-func (c netlink) up(link, mtu uint32) error {
+// up raises an interface, with more flags, and an MTU unless that is zero.
+func (c netlink) up(link, mtu, flags uint32) error {
 	body := make([]byte, unix.SizeofIfInfomsg)
 	native.PutUint32(body[4:], link)
-	native.PutUint32(body[8:], unix.IFF_UP)
-	native.PutUint32(body[12:], unix.IFF_UP)
+	native.PutUint32(body[8:], unix.IFF_UP|flags)
+	native.PutUint32(body[12:], unix.IFF_UP|flags)
 	if mtu != 0 {
 		body = attribute(body, unix.IFLA_MTU, number(mtu))
 	}
 	return c.request(unix.RTM_NEWLINK, 0, body)
+}
+
+// quiet keeps a device from giving itself an address and asking for routers, and
+// from being handed packets that are several. Both only spare work and differences
+// between hosts, so a kernel that can't is no failure: without IPv6 there is nothing
+// to keep quiet, and such packets are dropped.
+func (c netlink) quiet(link uint32) {
+	const genMode, genNone = 8, 1 // IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE
+	body := make([]byte, unix.SizeofIfInfomsg)
+	native.PutUint32(body[4:], link)
+	none := attribute(nil, unix.AF_INET6, attribute(nil, genMode, []byte{genNone}))
+	_ = c.request(unix.RTM_NEWLINK, 0, attribute(slices.Clone(body), unix.IFLA_AF_SPEC, none))
+	_ = c.request(unix.RTM_NEWLINK, 0, attribute(slices.Clone(body), unix.IFLA_GSO_MAX_SEGS, number(1)))
 }
 
 func family(a netip.Addr) byte {

@@ -13,22 +13,48 @@ const (
 	// needsCsum is VIRTIO_NET_HDR_F_NEEDS_CSUM: whoever lets the packet out of the
 	// machine makes its checksum, which here is nobody.
 	needsCsum = 1
+	// ethHeader follows it where the link is Ethernet's.
+	ethHeader = 14
+	// udpChecksumOffset is the field's place in UDP's header.
+	udpChecksumOffset = 6
 )
 
-// vnet is the header before a packet to the unit.
-func vnet(p *stack.PacketBuffer) (h [vnetHeader]byte) {
+// The addresses of the Ethernet pair, the same on every host.
+var (
+	unitMAC  = [6]byte{2, 0, 0, 0, 0, 2}
+	stackMAC = [6]byte{2, 0, 0, 0, 0, 1}
+)
+
+// vnet is the header before a packet to the unit, and Ethernet's where the link has
+// that.
+func vnet(p *stack.PacketBuffer, ethernet bool) []byte {
+	h := make([]byte, vnetHeader, vnetHeader+ethHeader)
 	start := len(p.NetworkHeader().Slice())
-	var offset byte
+	if ethernet {
+		start += ethHeader
+	}
 	switch p.TransportProtocolNumber {
 	case header.TCPProtocolNumber:
-		offset = header.TCPChecksumOffset
+		h[0], h[6], h[8] = needsCsum, byte(start), header.TCPChecksumOffset
 	case header.UDPProtocolNumber:
-		offset = 6
-	default:
+		h[0], h[6], h[8] = needsCsum, byte(start), udpChecksumOffset
+	}
+	if !ethernet {
 		return h
 	}
-	h[0], h[6], h[8] = needsCsum, byte(start), offset
-	return h
+	h = append(append(h, unitMAC[:]...), stackMAC[:]...)
+	if p.NetworkProtocolNumber == header.IPv6ProtocolNumber {
+		return append(h, 0x86, 0xdd)
+	}
+	return append(h, 0x08, 0x00)
+}
+
+// several reports whether a packet is more than one, from its header. A device may
+// be handed such by its kernel; one that is TCP's may be taken as it is.
+func several(vnet []byte) bool {
+	const none, tcp4, tcp6, ecn = 0, 1, 4, 0x80
+	kind := vnet[1] &^ ecn
+	return kind != none && kind != tcp4 && kind != tcp6
 }
 
 // clean reports whether a packet is one that the unit's kernel makes for a program

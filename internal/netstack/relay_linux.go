@@ -16,7 +16,7 @@ import (
 func (s *Stack) relay(f Flow, unit inside, conn net.Conn, sent func()) {
 	size := s.budget.take()
 	defer s.budget.give(size)
-	unit.size(size)
+	unit.size(min(size, s.link.window), size)
 	end := sync.OnceFunc(func() {
 		unit.reset()
 		resetHost(conn)

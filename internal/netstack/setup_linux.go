@@ -19,14 +19,18 @@ const (
 )
 
 // Setup makes the network of the namespace that the calling thread is in: loopback,
-// and a TUN device with addresses and default routes. It gives the device's
-// descriptor (non-blocking, closed on exec), which the host serves; the device is
-// gone when the last copy is closed. It needs CAP_NET_ADMIN over the namespace and
-// a /dev/net/tun that can be opened.
+// and a device with addresses and default routes. It gives a descriptor of the
+// device's other end (non-blocking, closed on exec), which the host serves; the
+// device is gone when the last copy is closed. That is a TUN device, or, where
+// /dev/net/tun can't be opened, an Ethernet pair. It needs CAP_NET_ADMIN and
+// CAP_NET_RAW over the namespace, and for the pair CAP_SYS_ADMIN.
 func Setup() (int, error) {
 	fd, err := openTUN()
 	if err != nil {
-		return -1, err
+		var pair error
+		if fd, pair = openVeth(); pair != nil {
+			return -1, errors.Join(err, pair)
+		}
 	}
 	if err := configure(); err != nil {
 		return -1, errors.Join(err, unix.Close(fd))
@@ -69,21 +73,22 @@ func configure() error {
 		return err
 	}
 	defer c.close()
-	tun, err := c.index(device)
+	link, err := c.index(device)
 	if err != nil {
 		return err
 	}
-	if err := c.up(loopback, 0); err != nil {
+	if err := c.up(loopback, 0, 0); err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
-	if err := c.up(tun, mtu); err != nil {
+	c.quiet(link)
+	if err := c.up(link, mtu, unix.IFF_NOARP); err != nil {
 		return fmt.Errorf("%s: %w", device, err)
 	}
-	if err := c.join(tun, unitV4); err != nil {
+	if err := c.join(link, unitV4); err != nil {
 		return fmt.Errorf("%s: %w", device, err)
 	}
 	// A kernel without IPv6 has one family less to reach anything by.
-	if err := c.join(tun, unitV6); err != nil && !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, unix.EOPNOTSUPP) {
+	if err := c.join(link, unitV6); err != nil && !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%s: %w", device, err)
 	}
 	return nil

@@ -2,7 +2,6 @@
 
 package netstack
 
-
 // Setup needs a kernel with network namespaces.
 func Setup() (int, error) {
 	return -1, errOther

@@ -24,7 +24,7 @@ type Stack struct {
 	config Config
 	names  *names
 	ledger *ledger
-	tun    *os.File
+	link   *link
 	stack  *stack.Stack
 
 	ctx    context.Context
@@ -71,10 +71,10 @@ func newStack(tun *os.File, c Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{budget: b, config: c, names: names, ledger: newLedger(c.Record), tun: tun, reader: make(chan struct{}),
+	s := &Stack{budget: b, config: c, names: names, ledger: newLedger(c.Record), link: l, reader: make(chan struct{}),
 		connections: make(chan struct{}, c.Limits.Connections), datagrams: make(chan struct{}, c.Limits.Datagrams)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if err := s.start(l); err != nil {
+	if err := s.start(); err != nil {
 		s.cancel()
 		s.stack.Destroy()
 		return nil, err
@@ -87,7 +87,7 @@ func newStack(tun *os.File, c Config) (*Stack, error) {
 }
 
 // start makes the stack, its addresses and its handlers.
-func (s *Stack) start(l *link) error {
+func (s *Stack) start() error {
 	s.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
@@ -97,7 +97,7 @@ func (s *Stack) start(l *link) error {
 	}
 	// Every address is the stack's, so that every connection comes to its handlers.
 	for _, err := range []tcpip.Error{
-		s.stack.CreateNIC(nic, l),
+		s.stack.CreateNIC(nic, s.link),
 		s.stack.SetPromiscuousMode(nic, true),
 		s.stack.SetSpoofing(nic, true),
 		s.address(ipv4.ProtocolNumber, resolverV4),
@@ -108,7 +108,7 @@ func (s *Stack) start(l *link) error {
 		}
 	}
 	s.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}, {Destination: header.IPv6EmptySubnet, NIC: nic}})
-	s.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(s.stack, largeBuffer, s.config.Limits.Attempts, s.handleTCP).HandlePacket)
+	s.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(s.stack, s.link.window, s.config.Limits.Attempts, s.handleTCP).HandlePacket)
 	s.stack.SetTransportProtocolHandler(udp.ProtocolNumber, udp.NewForwarder(s.stack, s.handleUDP).HandlePacket)
 	return s.startResolver()
 }
@@ -150,7 +150,7 @@ func (s *Stack) Close() error {
 		return nil
 	}
 	s.cancel()
-	err := s.tun.Close()
+	err := s.link.file.Close()
 	<-s.reader
 	s.stack.Close()
 	s.flows.Wait()

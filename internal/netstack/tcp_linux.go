@@ -137,7 +137,8 @@ type inside struct {
 // reset ends it as a failure.
 func (c inside) reset() { c.ep.Abort() }
 
-func (c inside) size(n int) {
-	c.ep.SocketOptions().SetReceiveBufferSize(int64(n), true)
-	c.ep.SocketOptions().SetSendBufferSize(int64(n), true)
+// size sets the buffers for what comes from the unit and what goes to it.
+func (c inside) size(from, to int) {
+	c.ep.SocketOptions().SetReceiveBufferSize(int64(from), true)
+	c.ep.SocketOptions().SetSendBufferSize(int64(to), true)
 }
