@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -241,7 +242,7 @@ func (g *groups) remove() (err error) {
 				continue
 			}
 			if e != nil && !errors.Is(e, unix.ENOENT) {
-				err = errors.Join(err, &os.PathError{Op: "rmdir", Path: dir, Err: e})
+				err = errors.Join(err, &os.PathError{Op: "rmdir", Path: dir, Err: fmt.Errorf("%w: %s", e, occupants(dir))})
 			}
 			break
 		}
@@ -252,4 +253,18 @@ func (g *groups) remove() (err error) {
 
 func groupName(n uint64) string {
 	return groupPrefix + strconv.Itoa(os.Getpid()) + "." + ownStart() + "." + strconv.FormatUint(n, 10)
+}
+
+// occupants says what keeps a group from being removed.
+func occupants(dir string) string {
+	b, _ := os.ReadFile(dir + "/tasks")
+	if len(b) == 0 {
+		b, _ = os.ReadFile(dir + "/cgroup.procs")
+	}
+	list := "there are"
+	for pid := range strings.FieldsSeq(string(b)) {
+		status, _ := os.ReadFile("/proc/" + pid + "/status")
+		list += " " + pid + " " + statusLine("\n"+string(status), "Name") + " of " + statusLine(string(status), "Tgid") + " " + statusLine(string(status), "State") + ","
+	}
+	return strings.TrimSuffix(list, ",")
 }

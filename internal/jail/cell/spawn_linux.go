@@ -35,14 +35,29 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CL
 // is started.
 var spawner = sync.OnceValue(func() chan<- func() {
 	starts := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for start := range starts {
-			start()
-		}
-	}()
+	taken := make(chan struct{})
+	go serve(starts, taken)
+	<-taken
 	return starts
 })
+
+// serve runs what comes on a thread that isn't the process's first: what that one
+// is in, the kernel says of the process.
+func serve(starts <-chan func(), taken chan<- struct{}) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		other := make(chan struct{})
+		go serve(starts, other)
+		<-other // until then this thread is taken, so it's another one
+		runtime.UnlockOSThread()
+		close(taken)
+		return
+	}
+	close(taken)
+	for start := range starts {
+		start()
+	}
+}
 
 func onSpawner(f func()) {
 	done := make(chan struct{})
