@@ -3,15 +3,12 @@ package rootfs
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"path"
 	"strings"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -48,7 +45,9 @@ func openRegistry(ctx context.Context, ref string, o Options, s *store) (*regist
 		if err != nil {
 			return nil, "", fmt.Errorf("image: docker://%s: digest: %w", ref, err)
 		}
-		r.repo = d.Context()
+		if err := r.in(d.Context()); err != nil {
+			return nil, "", err
+		}
 		return r, sum, r.credentials(ctx, o)
 	}
 	tag, err := name.NewTag(ref)
@@ -58,12 +57,23 @@ func openRegistry(ctx context.Context, ref string, o Options, s *store) (*regist
 	if !o.Resolve {
 		return nil, "", &TagError{ref}
 	}
-	r.repo = tag.Context()
+	if err := r.in(tag.Context()); err != nil {
+		return nil, "", err
+	}
 	if err := r.credentials(ctx, o); err != nil {
 		return nil, "", err
 	}
 	sum, err := r.resolve(ctx, tag.TagStr())
 	return r, sum, err
+}
+
+// in takes a repository whose name is a path that stays as it is.
+func (r *registry) in(repo name.Repository) error {
+	if p := "/" + repo.RepositoryStr(); path.Clean(p) != p {
+		return fmt.Errorf("image: docker://%s: repository: got %q, want a name without empty parts and dots", repo, repo.RepositoryStr())
+	}
+	r.repo = repo
+	return nil
 }
 
 func (r *registry) credentials(ctx context.Context, o Options) (err error) {
@@ -92,18 +102,18 @@ func (r *registry) resolve(ctx context.Context, tag string) (digest, error) {
 }
 
 func (r *registry) open(ctx context.Context, d digest) (io.ReadCloser, error) {
-	return r.known(ctx, d, "blobs/")
-}
-
-func (r *registry) manifest(ctx context.Context, d digest) (io.ReadCloser, error) {
-	return r.known(ctx, d, "manifests/")
-}
-
-func (r *registry) known(ctx context.Context, d digest, kind string) (io.ReadCloser, error) {
 	if b, ok := r.store.document(d); ok {
 		return io.NopCloser(bytes.NewReader(b)), nil
 	}
-	return r.get(ctx, kind+string(d))
+	w := &download{registry: r, ctx: ctx, what: "blobs/" + string(d), left: maxResumed}
+	return w, w.get()
+}
+
+func (r *registry) manifest(ctx context.Context, d digest) (io.ReadCloser, error) {
+	if b, ok := r.store.document(d); ok {
+		return io.NopCloser(bytes.NewReader(b)), nil
+	}
+	return r.get(ctx, "manifests/"+string(d))
 }
 
 // keep spares asking again: an image that is unpacked needs no registry. That it
@@ -111,6 +121,16 @@ func (r *registry) known(ctx context.Context, d digest, kind string) (io.ReadClo
 func (r *registry) keep(document []byte) { _ = r.store.keepDocument(document) }
 
 func (r *registry) get(ctx context.Context, what string) (io.ReadCloser, error) {
+	resp, err := r.ask(ctx, what, 0)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+// ask asks for something from a place on. Who answers may begin at the start all
+// the same.
+func (r *registry) ask(ctx context.Context, what string, from int64) (*http.Response, error) {
 	if err := r.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -123,64 +143,18 @@ func (r *registry) get(ctx context.Context, what string) (io.ReadCloser, error) 
 	req.Header.Set("Accept", accepted)
 	// A body that is packed on the way has no size to hold against.
 	req.Header.Set("Accept-Encoding", "identity")
+	want := []int{http.StatusOK}
+	if from > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+		want = append(want, http.StatusPartialContent)
+	}
 	resp, err := r.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := transport.CheckError(resp, http.StatusOK); err != nil {
+	if err := transport.CheckError(resp, want...); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
-	return resp.Body, nil
-}
-
-// connect asks the registry how to log in, once.
-func (r *registry) connect(ctx context.Context) error {
-	if r.client != nil {
-		return nil
-	}
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.ResponseHeaderTimeout = time.Minute
-	base.MaxResponseHeaderBytes = 1 << 20
-	safe := onlySafe{base}
-	t, err := transport.NewWithContext(ctx, r.repo.Registry, r.auth, transport.NewRetry(safe), []string{r.repo.Scope(transport.PullScope)})
-	if err != nil {
-		return err
-	}
-	r.client = &http.Client{Transport: t, CheckRedirect: r.redirect}
-	return nil
-}
-
-const maxRedirects = 5
-
-// redirect lets a registry send us to where its blobs lie, but not to what only
-// this machine can reach.
-func (r *registry) redirect(req *http.Request, via []*http.Request) error {
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("registry: redirected %d times", len(via))
-	}
-	if req.URL.Host == r.repo.RegistryStr() {
-		return nil
-	}
-	if addr, err := netip.ParseAddr(req.URL.Hostname()); err == nil && !addr.IsGlobalUnicast() || err == nil && addr.IsPrivate() {
-		return fmt.Errorf("registry: redirected to %s, an address of this network", req.URL.Host)
-	}
-	return nil
-}
-
-// onlySafe lets nothing travel in the clear, but within this machine.
-type onlySafe struct{ http.RoundTripper }
-
-var errClear = errors.New("registry: wants http without TLS, which is for registries on this machine only")
-
-func (t onlySafe) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme != "https" && !loopback(req.URL.Hostname()) {
-		return nil, errClear
-	}
-	return t.RoundTripper.RoundTrip(req)
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return resp, nil
 }

@@ -89,7 +89,9 @@ func (s *store) remember(k key, id joulebox.ID) error {
 	return s.write(s.join(keysDir, k.String()), []byte(id.String()+"\n"))
 }
 
-// write puts a file in its place whole.
+// write puts a file in its place whole. Nothing in the store is made durable: each
+// file is checked when it is read, a tree is read whole after the machine was
+// started anew, and what was lost is made again.
 func (s *store) write(name string, b []byte) (err error) {
 	f, err := os.CreateTemp(s.join(tmpDir), "file-*")
 	if err != nil {
@@ -101,9 +103,6 @@ func (s *store) write(name string, b []byte) (err error) {
 		}
 	}()
 	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

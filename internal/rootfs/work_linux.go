@@ -173,10 +173,7 @@ func (s *store) finish(ctx context.Context, w *work, r *record) (*held, error) {
 // keep turns the lock of who works on a tree into one of who uses it.
 func (s *store) keep(ctx context.Context, w *work, r *record) (*held, error) {
 	h := &held{store: s, path: w.path, lock: w.lock, record: r}
-	err := disk.OS.SyncDir(s.join(treesDir))
-	if err == nil {
-		err = w.lock.Lock(ctx, disk.Shared)
-	}
+	err := w.lock.Lock(ctx, disk.Shared)
 	if err == nil {
 		var there bool
 		if there, err = stillThere(w.lock, filepath.Join(w.path, lockName)); !there && err == nil {
