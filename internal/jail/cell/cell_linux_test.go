@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/joulebox/joulebox/internal/jail"
@@ -272,6 +273,27 @@ func TestRefusals(t *testing.T) {
 		if err == nil {
 			c.Wait()
 			t.Errorf("%s: started", name)
+		}
+	}
+}
+
+func TestProgramThatCannotRun(t *testing.T) {
+	dir := folder(t)
+	write(t, dir+"/junk", "\x00\x01\x02\x03 no program")
+	write(t, dir+"/orphan", "#!/no/such/interpreter\n")
+	for name, want := range map[string]syscall.Errno{"junk": syscall.ENOEXEC, "orphan": syscall.ENOENT, "absent": syscall.ENOENT, ".": syscall.EACCES} {
+		s := shell("")
+		s.Path = filepath.Join("/data", name)
+		s.Mounts = []Mount{{File: file(t, dir), Target: "/data", Read: true, Exec: true}}
+		c, err := Start(context.Background(), s)
+		if err == nil {
+			c.Wait()
+		} else {
+			skipUnlessHere(t, err)
+		}
+		var p *os.PathError
+		if !errors.As(err, &p) || p.Op != "exec" || !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want exec's %v", name, err, want)
 		}
 	}
 }

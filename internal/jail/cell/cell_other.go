@@ -30,6 +30,9 @@ func Survey() []jail.Mechanism {
 	return []jail.Mechanism{{Name: nameNamespaces, Missing: errSystem, Needed: jail.EveryProcess}}
 }
 
+// Unavailable says why there can be no cells here.
+func Unavailable() error { return errSystem }
+
 // Wait has nothing to wait for.
 func (c *Cell) Wait() (End, error) { return End{}, errSystem }
 

@@ -51,7 +51,7 @@ func TestForkBomb(t *testing.T) {
 
 func TestProcessesAreExact(t *testing.T) {
 	// The shell is one; each sleep is another.
-	s := shell("i=0; while sleep 1000 & do i=$((i+1)); echo $i; [ $i -gt 20 ] && break; done 2>/dev/null")
+	s := shell("sleep 0.3; i=0; while sleep 1000 & do i=$((i+1)); echo $i; [ $i -gt 20 ] && break; done 2>/dev/null")
 	s.Limits.Processes = 8
 	_, out := run(t, s)
 	if lines := strings.Count(out, "\n"); lines != 7 {

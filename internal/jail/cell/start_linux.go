@@ -39,11 +39,12 @@ type Cell struct {
 }
 
 // Start builds a cell and starts the unit in it. What the cell can't be without
-// and this host lacks is named in a *jail.MissingError. When ctx is done the cell
+// and this host lacks is named in a *jail.MissingError; a program that can't be run
+// is in an *os.PathError whose Op is "exec". When ctx is done the cell
 // is killed. Someone has to call [Cell.Wait].
 func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 	if !hooked {
-		return nil, errors.New("cells are re-executions of this program, which needs cell.RunInitIfAsked as the first call of main")
+		return nil, errUnhooked
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -192,10 +193,7 @@ func (c *Cell) told(k kind, body []byte) error {
 		if err := json.Unmarshal(body, &f); err != nil {
 			return fmt.Errorf("cell: %w", err)
 		}
-		if f.Missing != "" {
-			return missing(f.Missing, errors.New(f.Err))
-		}
-		return fmt.Errorf("cell: %s", f.Err)
+		return f.error()
 	}
 	return fmt.Errorf("cell: its first process sent message %d", k)
 }

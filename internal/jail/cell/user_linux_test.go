@@ -153,4 +153,7 @@ func TestIsDeclined(t *testing.T) {
 		t.Fatalf("got %v, want a mechanism that is missing", err)
 	}
 	t.Log(err)
+	if jail.Missing(Survey(), true) == nil {
+		t.Error("the survey finds nothing missing")
+	}
 }

@@ -236,17 +236,15 @@ func (v *view) script() ([]byte, error) {
 // maxScript bounds a script, which is kept in memory.
 const maxScript = 64 << 20
 
-// layCopy lays a copy over the program's path that nobody can write to: its file
-// has no name any more once it is bound.
+// layCopy lays a copy over the program's path that nobody can write to: the root
+// that its file lies in is closed to writing. The file keeps a name, since whoever
+// decides about programs by their content knows none of a file without.
 func (v *view) layCopy(text []byte) error {
 	const name = "/.program" // /dev is noexec
 	if err := makeFile(name, text, 0o555); err != nil {
 		return err
 	}
-	if err := bind(here, name, v.order.Path, readOnly|noSuid|noDev, false); err != nil {
-		return err
-	}
-	return os.NewSyscallError("unlink", unix.Unlink(name))
+	return bind(here, name, v.order.Path, readOnly|noSuid|noDev, false)
 }
 
 // leaveHost lets go of the host's view.

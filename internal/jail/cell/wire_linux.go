@@ -139,5 +139,32 @@ func (l *link) pull(want int) error {
 type end struct{ Status syscall.WaitStatus }
 
 // fault is an error of init's. Missing names a mechanism that the cell can't do
-// without.
-type fault struct{ Missing, Err string }
+// without; Op, Path and Errno are those of a call that failed for a path.
+type fault struct {
+	Missing, Err, Op, Path string
+	Errno                  syscall.Errno
+}
+
+func faultOf(err error) *fault {
+	f := &fault{Err: err.Error()}
+	var n *needError
+	if errors.As(err, &n) {
+		f.Missing, f.Err = n.mechanism, n.err.Error()
+	}
+	var p *os.PathError
+	if errors.As(err, &p) && errors.As(p.Err, &f.Errno) {
+		f.Op, f.Path = p.Op, p.Path
+	}
+	return f
+}
+
+// error is the error again. Of a path's it is an *os.PathError.
+func (f *fault) error() error {
+	switch {
+	case f.Missing != "":
+		return missing(f.Missing, errors.New(f.Err))
+	case f.Errno != 0:
+		return fmt.Errorf("cell: %w", &os.PathError{Op: f.Op, Path: f.Path, Err: f.Errno})
+	}
+	return fmt.Errorf("cell: %s", f.Err)
+}
