@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/wat"},
 	{"internal/wasm", "internal/egress", "internal/jail", "internal/jail/execwatch", "internal/vmm"},
 	{"internal/wasi", "internal/hostcall", "internal/jail/jailtest", "internal/netstack", "internal/rootfs"},
-	{"internal/jail/cell", "internal/partition"},
+	{"internal/jail/cell"},
 	{"host", "meter", "evidence", "store", "custody"},
 	{"host/hosttest", "meter/metertest", "store/storetest", "evidence/evidencetest", "evidence/internal/pki", "evidence/internal/jose"},
 	{"evidence/sevsnp", "evidence/tdx", "evidence/nvgpu", "evidence/cca"},

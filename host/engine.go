@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/joulebox/joulebox/internal/hostcall"
-	"github.com/joulebox/joulebox/internal/partition"
 	"github.com/joulebox/joulebox/internal/wasi"
 	"github.com/joulebox/joulebox/internal/wasm"
 )
@@ -43,7 +42,7 @@ func hostFuncs() []wasm.HostFunc { return slices.Concat(wasi.HostFuncs(), hostca
 // doesn't return. It comes first in main, and in TestMain of tests that run units.
 func RunChildIfAsked() {
 	hostedHook = true
-	partition.RunInitIfAsked()
+	runCellIfAsked()
 	wasm.MaybeRunChild()
 	runHostedIfAsked()
 }

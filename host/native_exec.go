@@ -3,31 +3,34 @@
 package host
 
 import (
+	"fmt"
 	"sync/atomic"
 
+	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/grant"
+	"github.com/joulebox/joulebox/internal/jail/cell"
 	"github.com/joulebox/joulebox/internal/jail/execwatch"
 )
-
-// crowd counts a partition's processes.
-type crowd interface{ Processes() (int, error) }
 
 // execs decides what a native unit may start. Its own entrypoint needs no grant;
 // whatever comes after it does (§5.5).
 type execs struct {
 	broker *Broker
-	sealed bool // hashes bind
-	cell   atomic.Value
+	sealed bool        // hashes bind
+	want   joulebox.ID // of the program, in a host image
+	cell   atomic.Pointer[cell.Cell]
+	// refused is why the unit's own program wasn't started.
+	refused atomic.Pointer[string]
 }
 
-func newExecs(b *Broker) *execs {
-	p := b.config.Grants.Process
-	return &execs{broker: b, sealed: len(p.AllowHashes)+len(p.DenyHashes) > 0}
+func newExecs(j Job) *execs {
+	p := j.Broker.config.Grants.Process
+	return &execs{broker: j.Broker, sealed: len(p.AllowHashes)+len(p.DenyHashes) > 0, want: j.Native.Image.Program.B3}
 }
 
 func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
 	if e.Entry {
-		return execwatch.Verdict{Allowed: true, Reason: "the unit's entrypoint"}
+		return x.entry(e)
 	}
 	d := x.broker.enforcer.MayExec(e.Path, e.Hash)
 	if e.Role == execwatch.Loader && !e.Writable && !x.denied(e) {
@@ -43,6 +46,18 @@ func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
 	return execwatch.Verdict{Allowed: d.Allowed, Reason: d.Reason}
 }
 
+// entry decides about the unit's own program. What was hashed is what runs.
+func (x *execs) entry(e execwatch.Exec) execwatch.Verdict {
+	named := e.Role == execwatch.Program || e.Role == execwatch.Script
+	if named && !x.want.IsZero() && e.Hash != x.want {
+		return execwatch.Verdict{Reason: fmt.Sprintf("the program is %v now, and was %v when it was looked at", e.Hash, x.want)}
+	}
+	if x.denied(e) {
+		return execwatch.Verdict{Reason: fmt.Sprintf("process.deny_hashes holds %v", e.Hash)}
+	}
+	return execwatch.Verdict{Allowed: true, Reason: "the unit's entrypoint"}
+}
+
 // denied reports whether the denylist names a content.
 func (x *execs) denied(e execwatch.Exec) bool {
 	for _, id := range x.broker.config.Grants.Process.DenyHashes {
@@ -53,20 +68,26 @@ func (x *execs) denied(e execwatch.Exec) bool {
 	return false
 }
 
-// room reports whether one more program may run: the partition's own first process
-// and the entrypoint's aren't counted.
+// refusal is what the caller gets when the unit's own program was refused.
+func (x *execs) refusal(j Job) error {
+	return &RefusedError{Reason: j.Unit.Entrypoint[0] + " may not be started", Err: fmt.Errorf("%w: %s", ErrDenied, *x.refused.Load())}
+}
+
+// room reports whether one more program may run beside the entrypoint's own.
 func (x *execs) room() bool {
-	c, ok := x.cell.Load().(crowd)
-	if !ok {
+	c := x.cell.Load()
+	if c == nil {
 		return true // the entrypoint is only beginning
 	}
-	n, err := c.Processes()
-	return err == nil && n-2 <= int(x.broker.enforcer.MaxProcesses())
+	n, err := c.Programs()
+	return err == nil && n-1 <= int(x.broker.enforcer.MaxProcesses())
 }
 
 // record counts what was decided, once a call.
 func (x *execs) record(r execwatch.Record) {
 	switch {
+	case r.Entry && !r.Allowed:
+		x.refused.Store(&r.Reason)
 	case r.Entry:
 	case !r.Allowed:
 		x.broker.counts.execsDenied.Add(1)

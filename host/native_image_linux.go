@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +13,9 @@ import (
 )
 
 // HostProgram makes the image of a program in this host's own file system. What is
-// hashed is what runs: the program is executed from the descriptor that it was read
-// from, and a script, which its interpreter reads again, from a copy that nobody
-// can change. Nothing else of the host is pinned (§3).
+// hashed is what runs: the program is executed from the file that it was read from, a
+// script from a copy that nobody can change, and what is about to run is hashed once
+// more. Nothing else of the host is pinned (§3).
 func HostProgram(path string) (n *Native, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -36,9 +35,6 @@ func HostProgram(path string) (n *Native, err error) {
 	}
 	if unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
 		return nil, fmt.Errorf("%s may not be executed: %w", path, os.ErrPermission)
-	}
-	if file, err = sealedScript(file); err != nil {
-		return nil, err
 	}
 	id, err := sumFile(file)
 	if err != nil {
@@ -69,48 +65,6 @@ func sumFile(f *os.File) (joulebox.ID, error) {
 	h := joulebox.NewHasher()
 	_, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<62))
 	return h.ID(), err
-}
-
-// maxScriptFile bounds a script, which is copied.
-const maxScriptFile = 64 << 20
-
-// sealedScript replaces a script by a copy of it that can't be changed.
-func sealedScript(file *os.File) (*os.File, error) {
-	var head [2]byte
-	if n, err := file.ReadAt(head[:], 0); n < 2 || err != nil || !bytes.Equal(head[:], []byte("#!")) {
-		return file, nil
-	}
-	fd, err := unix.MemfdCreate("script", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
-	if errors.Is(err, unix.EINVAL) { // a kernel that doesn't tell memory files apart
-		fd, err = unix.MemfdCreate("script", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	}
-	if err != nil {
-		return file, fmt.Errorf("copy of the script: %w", err)
-	}
-	copied := os.NewFile(uintptr(fd), file.Name())
-	n, err := io.Copy(copied, io.LimitReader(io.NewSectionReader(file, 0, 1<<62), maxScriptFile+1))
-	if err == nil && n > maxScriptFile {
-		err = fmt.Errorf("the script is larger than %d bytes", maxScriptFile)
-	}
-	if err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
-	}
-	if err == nil {
-		err = unix.Fchmod(fd, 0o555)
-	}
-	if err != nil {
-		copied.Close()
-		return file, fmt.Errorf("copy of the script: %w", err)
-	}
-	// Another description, which isn't open for writing: the kernel doesn't execute
-	// what someone may write to.
-	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
-	copied.Close()
-	if err != nil {
-		return file, fmt.Errorf("copy of the script: %w", err)
-	}
-	file.Close()
-	return again, nil
 }
 
 // Close lets go of the program or tree.

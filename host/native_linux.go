@@ -2,11 +2,13 @@ package host
 
 import (
 	"context"
+	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,8 +16,8 @@ import (
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/jail"
+	"github.com/joulebox/joulebox/internal/jail/cell"
 	"github.com/joulebox/joulebox/internal/jail/execwatch"
-	"github.com/joulebox/joulebox/internal/partition"
 )
 
 // nativeExecutor is the rung of native units: S1 for one that is trusted, S3 for
@@ -32,15 +34,15 @@ func (x nativeExecutor) Provides(need string) bool {
 	return slices.Contains([]string{"storage", "storage.max_iops", "storage.max_read_bps", "process.exec", "host.clock", "host.random"}, need)
 }
 
-// Unavailable says why this host can't build a partition, if it can't.
-func (x nativeExecutor) Unavailable() error {
-	return partition.Unavailable()
-}
+// Unavailable says why this host can't build a cell, if it can't.
+func (x nativeExecutor) Unavailable() error { return cellUnavailable() }
+
+var cellUnavailable = sync.OnceValue(cell.Unavailable)
 
 // PartitionMechanisms says what this host has for native units. Of the two ways to
 // watch what they start one is enough.
 func PartitionMechanisms() (list []jail.Mechanism) {
-	list = append(list, jail.Mechanism{Name: "control groups", Missing: partition.Unavailable(), Needed: jail.EveryProcess})
+	list = cell.Survey()
 	for _, o := range execwatch.Survey() {
 		list = append(list, jail.Mechanism{Name: "exec by " + string(o.Mechanism), Missing: o.Missing})
 	}
@@ -51,7 +53,7 @@ func PartitionMechanisms() (list []jail.Mechanism) {
 type nativeRun struct {
 	job     Job
 	begun   time.Time
-	cell    *partition.Cell
+	cell    *cell.Cell
 	watch   *execwatch.Watch
 	execs   *execs
 	streams *nativeStreams
@@ -67,20 +69,23 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	if job.Native == nil {
 		return nil, errors.New("BUG(joulebox): a native executor was handed no native unit")
 	}
-	spec, err := job.partition()
+	spec, release, err := job.cellSpec()
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	r := &nativeRun{job: job, done: make(chan struct{})}
-	r.execs = newExecs(job.Broker)
-	spec.Sealed = r.execs.sealed
+	r.execs = newExecs(job)
+	spec.NoExec = r.execs.sealed
+	inside := within{Sealed: r.execs.sealed, Mechanism: execMechanism()}.text()
+	spec.Network, spec.Exec = inside, inside
 	if r.streams, err = newNativeStreams(job.Broker); err != nil {
 		return nil, err
 	}
 	r.streams.into(&spec)
-	spec.Held = r.hold
+	spec.Hold = r.hold
 	r.begun = time.Now()
-	if r.cell, err = partition.Start(ctx, spec); err != nil {
+	if r.cell, err = cell.Start(ctx, spec); err != nil {
 		r.streams.close()
 		if r.watch != nil {
 			_ = r.watch.Close()
@@ -96,17 +101,26 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 // hold has every execve decided, from the first on.
 func (r *nativeRun) hold(pid int) (err error) {
 	o := execwatch.Options{Decide: r.execs.decide, Record: r.execs.record, Sealed: r.execs.sealed, Cache: execCache}
-	// Which mechanism this host has is tried by using it: to try it out before costs as
-	// much as a small run.
-	if os.Geteuid() == 0 {
-		if r.watch, err = execwatch.StartWith(execwatch.Fanotify, pid, o); err == nil {
-			return nil
-		}
-	}
-	if r.watch, err = execwatch.StartWith(execwatch.Ptrace, pid, o); err != nil {
-		err = &partition.MissingError{What: "what a unit starts can't be watched", Err: err, Hint: "joulebox doctor says why"}
+	if r.watch, err = execwatch.StartWith(execMechanism(), pid, o); err != nil {
+		err = &RefusedError{Reason: "what a unit starts can't be watched", Hint: "joulebox doctor says why", Err: err}
 	}
 	return err
+}
+
+// execMechanism is what this host can watch with. As root it is the kernel's own
+// asking, which is only used: to try it out before costs as much as a small run.
+var execMechanism = sync.OnceValue(func() execwatch.Mechanism {
+	if os.Geteuid() == 0 && inFirstUserNamespace() {
+		return execwatch.Fanotify
+	}
+	return execwatch.Ptrace
+})
+
+// inFirstUserNamespace reports whether root here is root of the machine.
+func inFirstUserNamespace() bool {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	words := strings.Fields(string(text))
+	return err == nil && len(words) == 3 && words[0] == "0" && words[1] == "0" && words[2] == "4294967295"
 }
 
 // execCache spares reading the same programs for every unit.
@@ -115,23 +129,25 @@ var execCache = execwatch.NewCache()
 // notStarted tells a program that can't be run as it is from a host that can't run
 // it.
 func (r *nativeRun) notStarted(ctx context.Context, err error) error {
-	var start *partition.StartError
-	var missing *partition.MissingError
+	var missing *jail.MissingError
+	var path *os.PathError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &missing):
-		return &RefusedError{Reason: "no partition could be built", Hint: missing.Hint, Err: err}
-	case !errors.As(err, &start):
+		return &RefusedError{Reason: "no cell could be built", Hint: "joulebox doctor shows what is missing", Err: err}
+	case !errors.As(err, &path) || path.Op != "exec":
 		return err
+	case r.execs.refused.Load() != nil:
+		return r.execs.refusal(r.job)
 	}
-	refused := &RefusedError{Reason: fmt.Sprintf("%s can't be started", r.job.Unit.Entrypoint[0]), Err: err}
+	refused := &RefusedError{Reason: fmt.Sprintf("%s can't be started", r.job.Unit.Entrypoint[0]), Err: path.Err}
 	switch {
 	case errors.Is(err, syscall.ENOENT):
-		refused.Err = errors.Join(ErrNotFound, err)
+		refused.Err = errors.Join(ErrNotFound, path.Err)
 		refused.Hint = "the program, or the interpreter or loader that it names, isn't in the unit's view; grant its folder with --read"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		refused.Err = errors.Join(ErrDenied, err)
+		refused.Err = errors.Join(ErrDenied, path.Err)
 	case errors.Is(err, syscall.ENOEXEC):
 		refused.Hint = "it is no program for this machine; a script begins with #! and its interpreter"
 	}
@@ -140,18 +156,15 @@ func (r *nativeRun) notStarted(ctx context.Context, err error) error {
 
 // Used is the CPU time of the whole tree.
 func (r *nativeRun) Used() (time.Duration, error) {
-	used, err := r.cell.CPUTime()
+	u, err := r.cell.Usage()
 	if err == nil {
-		r.seen.Store(int64(used))
+		r.seen.Store(int64(u.CPU))
 	}
-	return used, err
+	return u.CPU, err
 }
 
-// OutOfMemory reports that the unit's memory didn't suffice.
-func (r *nativeRun) OutOfMemory() bool { return r.cell.OutOfMemory() }
-
 // Kill ends the unit.
-func (r *nativeRun) Kill() { r.cell.Kill() }
+func (r *nativeRun) Kill() { r.cell.Kill("its budget") }
 
 // run sees the unit to its end.
 func (r *nativeRun) run(ctx context.Context) {
@@ -167,6 +180,10 @@ func (r *nativeRun) run(ctx context.Context) {
 	watching.Wait()
 	watchingErr := r.watch.Close()
 	r.streams.finish()
+	if r.execs.refused.Load() != nil { // a tracer ends what it refuses
+		r.err = r.execs.refusal(r.job)
+		return
+	}
 	if err = errors.Join(err, watchErr, watchingErr); err != nil {
 		r.err = fmt.Errorf("native unit: %w", err)
 		return
@@ -180,30 +197,31 @@ func (r *nativeRun) endWithWatch(ended <-chan struct{}) {
 	case <-ended:
 	case <-r.watch.Done():
 		if r.watch.Err() != nil {
-			r.cell.Kill()
+			r.cell.Kill("nobody decides about its programs")
 		}
 	}
 }
 
-func (r *nativeRun) exitOf(ctx context.Context, end partition.End, breach joulebox.Breach) (e Exit) {
+func (r *nativeRun) exitOf(ctx context.Context, end cell.End, breach joulebox.Breach) (e Exit) {
 	r.job.Broker.addNative(end)
-	r.seen.Store(int64(end.Usage.CPUTime))
-	e.Counts = Counts{CPUTime: end.Usage.CPUTime, Wall: time.Since(r.begun), PeakMemory: end.Usage.PeakMemory}
-	switch left, over := r.job.Limits.left(end.Usage.CPUTime); {
-	case end.OutOfMemory:
+	r.seen.Store(int64(end.Usage.CPU))
+	e.Counts = Counts{CPUTime: end.Usage.CPU, Wall: time.Since(r.begun), PeakMemory: end.Usage.Memory}
+	switch left, over := r.job.Limits.left(end.Usage.CPU); {
+	case end.Changed != "":
+		e.Outcome, e.Detail = joulebox.Terminated(joulebox.PrivilegeEscal), end.Changed
+	case end.OOM:
 		e.Outcome = joulebox.Terminated(joulebox.BreachMemory)
 	case breach != "":
 		e.Outcome = joulebox.Terminated(breach)
-	case end.Killed && ctx.Err() != nil:
+	case end.Killed != "" && ctx.Err() != nil:
 		e.Outcome, e.Cause = joulebox.Failed, CauseCancelled
 	case left <= 0: // it ended by itself, but not within its budget
 		e.Outcome = joulebox.Terminated(over)
-	case end.Signal != 0:
-		e.Outcome, e.Signal = joulebox.Failed, end.Signal
+	case end.Code == nil:
+		e.Outcome, e.Signal = joulebox.Failed, uint32(end.Signal)
 	default:
-		code := uint32(end.Code)
-		e.Outcome, e.Code = joulebox.Completed, &code
-		if code != 0 {
+		e.Outcome, e.Code = joulebox.Completed, end.Code
+		if *end.Code != 0 {
 			e.Outcome = joulebox.Failed
 		}
 	}
@@ -227,14 +245,58 @@ func (r *nativeRun) Counts() Counts {
 }
 
 // addNative puts what the kernel counted into the usage.
-func (b *Broker) addNative(end partition.End) {
+func (b *Broker) addNative(end cell.End) {
 	b.counts.reads.Add(end.Usage.Reads)
 	b.counts.readBytes.Add(end.Usage.ReadBytes)
 	b.counts.writes.Add(end.Usage.Writes)
-	b.counts.writtenBytes.Add(end.Usage.WrittenBytes)
-	if end.Probing {
-		b.probes.mu.Lock()
-		b.probes.add(probePrivilege)
-		b.probes.mu.Unlock()
+	b.counts.writtenBytes.Add(end.Usage.WriteBytes)
+	b.probes.mu.Lock()
+	defer b.probes.mu.Unlock()
+	for _, p := range end.Probing {
+		kind := probePrivilege // a call
+		if strings.HasPrefix(p, "/") {
+			if kind = probeKind(p); kind == "" {
+				continue
+			}
+		}
+		b.probes.add(kind)
 	}
 }
+
+// within is what the cell's first process is told to do for the units of this
+// package.
+type within struct {
+	Sealed    bool
+	Mechanism execwatch.Mechanism
+}
+
+func (w within) text() []byte {
+	b, err := json.Marshal(w)
+	if err != nil {
+		panic("BUG(joulebox): " + err.Error())
+	}
+	return b
+}
+
+// cellInside is done in the first process of each cell.
+var cellInside = cell.Inside{
+	Network: func(config []byte) ([]*os.File, error) {
+		var w within
+		if err := json.Unmarshal(config, &w); err != nil {
+			return nil, err
+		}
+		if w.Mechanism == execwatch.Fanotify {
+			_ = execwatch.SealMemfds() // without it memory files have to ask for it themselves
+		}
+		return nil, nil
+	},
+	Exec: func(config []byte) error {
+		var w within
+		if err := json.Unmarshal(config, &w); err != nil {
+			return err
+		}
+		return execwatch.Confine(w.Mechanism, w.Sealed)
+	},
+}
+
+func runCellIfAsked() { cell.RunInitIfAsked(cellInside) }

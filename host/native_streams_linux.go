@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/joulebox/joulebox/internal/partition"
+	"github.com/joulebox/joulebox/internal/jail/cell"
 )
 
 // pipeSize is what a unit can write ahead of its reader.
@@ -84,16 +84,17 @@ func newDrain(to *output) (*drain, error) {
 }
 
 // into hands the unit's ends over.
-func (s *nativeStreams) into(spec *partition.Spec) {
-	spec.Stdin, spec.Stdout, spec.Stderr = s.stdin, s.out[0].theirs, s.out[1].theirs
+func (s *nativeStreams) into(spec *cell.Spec) {
 	if s.tty != nil {
-		spec.Terminal, spec.Rows, spec.Columns = true, s.tty.Window.Rows, s.tty.Window.Columns
+		spec.Terminal = &cell.Size{Rows: s.tty.Window.Rows, Cols: s.tty.Window.Columns}
+		return
 	}
+	spec.Stdin, spec.Stdout, spec.Stderr = s.stdin, s.out[0].theirs, s.out[1].theirs
 }
 
 // begin is called once the unit has its ends. A reader that doesn't read the
 // unit's output holds it up until its time is over, and no longer.
-func (s *nativeStreams) begin(ctx context.Context, c *partition.Cell, wall time.Duration) {
+func (s *nativeStreams) begin(ctx context.Context, c *cell.Cell, wall time.Duration) {
 	ctx, s.cancel = context.WithTimeout(ctx, wall)
 	s.stdin.Close()
 	s.stdin = nil
@@ -115,21 +116,21 @@ func (s *nativeStreams) begin(ctx context.Context, c *partition.Cell, wall time.
 // beginTerminal joins the unit's terminal to the input and the output. What is
 // typed goes through it as bytes, so that the unit's own terminal makes signals of
 // them.
-func (s *nativeStreams) beginTerminal(ctx context.Context, c *partition.Cell) {
-	s.master = c.Master
+func (s *nativeStreams) beginTerminal(ctx context.Context, c *cell.Cell) {
+	s.master = c.Terminal()
 	s.out[0].done.Go(func() { s.out[0].run(ctx, s.master) })
 	s.out[1].ours.Close()
 	go s.resize(ctx, c)
 	s.typing.Go(func() { s.typeIn(ctx) })
 }
 
-func (s *nativeStreams) resize(ctx context.Context, c *partition.Cell) {
+func (s *nativeStreams) resize(ctx context.Context, c *cell.Cell) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case w := <-s.tty.Resized:
-			_ = c.Resize(w.Rows, w.Columns) // it may be gone
+			_ = c.Resize(cell.Size{Rows: w.Rows, Cols: w.Columns}) // it may be gone
 		}
 	}
 }

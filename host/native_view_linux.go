@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/joulebox/joulebox/grant"
-	"github.com/joulebox/joulebox/internal/partition"
+	"github.com/joulebox/joulebox/internal/jail/cell"
 )
 
 // The share that a native unit has of disks where its grant says nothing, and how
@@ -22,42 +23,54 @@ const (
 	nativeHandles = 16384
 )
 
+// nativeHome is a program's own folder, in memory: the one that its /etc/passwd
+// names.
+func nativeHome(uid uint32) string {
+	if uid == 0 {
+		return "/root"
+	}
+	return "/home/unit"
+}
+
 // nativeEnv is what every native unit finds, the same on every host (§7.5); what
 // the image and the caller name comes over it.
-var nativeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + partition.Home, "USER=unit", "LANG=C.UTF-8", "TZ=UTC"}
+var nativeEnv = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "USER=unit"}, cell.Env...)
 
-// partition is what the unit's partition is made of, but for its streams.
-func (j Job) partition() (spec partition.Spec, err error) {
+// cellSpec is what the unit's cell is made of, but for its streams. What it opened
+// is closed by release.
+func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 	b, n := j.Broker, j.Native
-	spec = partition.Spec{
-		Argv: b.config.Args, Env: mergeEnv(nativeEnv, n.Env, b.config.Env), Path: j.Unit.Entrypoint[0], Program: n.Program,
-		UID: n.UID, GID: n.GID,
-		Limits: partition.Limits{Memory: j.Limits.Memory, Tasks: nativeTasks, OpenFiles: nativeHandles, IOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
-	}
-	if n.Root != nil {
-		if spec.Root, err = nameOf(int(n.Root.Fd())); err != nil {
-			return spec, err
+	release = func() {
+		for _, m := range spec.Mounts {
+			m.File.Close()
 		}
 	}
+	spec = cell.Spec{
+		Argv: b.config.Args, Env: mergeEnv(nativeEnv, []string{"HOME=" + nativeHome(n.UID)}, n.Env, b.config.Env), Path: j.Unit.Entrypoint[0], Program: n.Program,
+		UID: n.UID, GID: n.GID, Root: cell.Root{Dir: n.Root, Writable: n.Root != nil},
+		Limits: cell.Limits{Memory: j.Limits.Memory, Processes: nativeTasks, OpenFiles: nativeHandles,
+			ReadIOPS: shareIOPS, WriteIOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
+	}
 	if c := b.config.Grants.Storage.Ceilings; c.MaxIOPS != nil {
-		spec.Limits.IOPS = min(*c.MaxIOPS, shareIOPS)
+		spec.Limits.ReadIOPS, spec.Limits.WriteIOPS = min(*c.MaxIOPS, shareIOPS), min(*c.MaxIOPS, shareIOPS)
 	}
 	if c := b.config.Grants.Storage.Ceilings; c.MaxReadBPS != nil {
 		spec.Limits.ReadBPS = min(*c.MaxReadBPS, shareBPS)
 	}
 	views, err := b.config.Grants.Views()
 	if err != nil {
-		return spec, &RefusedError{Reason: "the storage grants", Hint: "grant whole folders with --read, --write and --delete", Err: err}
+		return spec, release, &RefusedError{Reason: "the storage grants", Hint: "grant whole folders with --read, --write and --delete", Err: err}
 	}
-	if spec.Mounts, spec.Covered, err = b.storage.show(views); err != nil {
-		return spec, err
+	if spec.Mounts, spec.Hidden, err = b.storage.show(views); err != nil {
+		release()
+		return spec, release, err
 	}
 	spec.Dir = b.config.nativeDir(n, views)
 	// A granted path in /tmp takes the private one's place.
 	if slices.ContainsFunc(views, func(v grant.View) bool { return holds("/tmp", v.Path) }) {
 		spec.Env = mergeEnv([]string{"TMPDIR=/var/tmp"}, spec.Env)
 	}
-	return spec, nil
+	return spec, release, nil
 }
 
 // nativeDir is where the program begins: where the caller is, if it is shown there,
@@ -66,7 +79,10 @@ func (c BrokerConfig) nativeDir(n *Native, views []grant.View) string {
 	if c.WorkDir != "" && slices.ContainsFunc(views, func(v grant.View) bool { return v.Whole(grant.Read) && holds(v.Path, c.WorkDir) }) {
 		return c.WorkDir
 	}
-	return n.WorkDir
+	if n.WorkDir != "" {
+		return n.WorkDir
+	}
+	return nativeHome(n.UID)
 }
 
 // mergeEnv takes the last value of each variable, in the order of their first.
@@ -86,30 +102,30 @@ func mergeEnv(lists ...[]string) (env []string) {
 
 // show makes the mounts of the views, and lists what lies beneath them and is shown
 // to no one.
-func (s *storage) show(views []grant.View) (mounts []partition.Mount, covered []string, err error) {
+func (s *storage) show(views []grant.View) (mounts []cell.Mount, covered []string, err error) {
 	for _, v := range views {
 		if v.Path == "/" {
-			return nil, nil, &RefusedError{Reason: "storage grant for \"/\"", Hint: "grant folders; the system's own are there without a grant", Err: ErrDenied}
+			return mounts, nil, &RefusedError{Reason: "storage grant for \"/\"", Hint: "grant folders; the system's own are there without a grant", Err: ErrDenied}
 		}
-		m, err := s.mountOf(v)
+		m, source, err := s.mountOf(v)
 		if err != nil {
-			return nil, nil, &RefusedError{Reason: fmt.Sprintf("storage grant for %q", v.Path), Err: err}
+			return mounts, nil, &RefusedError{Reason: fmt.Sprintf("storage grant for %q", v.Path), Err: err}
 		}
 		mounts = append(mounts, m)
 		for _, h := range s.hidden {
-			if holds(m.Source, h) {
-				covered = append(covered, path.Join(m.Target, strings.TrimPrefix(h, m.Source)))
+			if holds(source, h) {
+				covered = append(covered, path.Join(m.Target, strings.TrimPrefix(h, source)))
 			}
 		}
 	}
 	return mounts, covered, nil
 }
 
-// mountOf finds what a view shows.
-func (s *storage) mountOf(v grant.View) (m partition.Mount, err error) {
+// mountOf finds what a view shows, and where that is on this host.
+func (s *storage) mountOf(v grant.View) (m cell.Mount, source string, err error) {
 	r := s.rootOf(v.Path)
 	if r == nil {
-		return m, unix.ENOENT
+		return m, "", unix.ENOENT
 	}
 	rest := strings.TrimPrefix(strings.TrimPrefix(v.Path, r.guest), "/")
 	if rest == "" {
@@ -117,29 +133,38 @@ func (s *storage) mountOf(v grant.View) (m partition.Mount, err error) {
 	}
 	n, err := s.pin(r, r.fd, rest, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return m, fmt.Errorf("it isn't there, and a native unit's view is made before it runs: %w", err)
+		return m, "", fmt.Errorf("it isn't there, and a native unit's view is made before it runs: %w", err)
 	}
 	if err != nil {
-		return m, err
+		return m, "", err
 	}
-	defer n.close()
+	if err := mountable(v, n); err != nil {
+		return m, "", errors.Join(err, n.close())
+	}
+	if source, err = nameOf(n.fd); err != nil {
+		return m, "", errors.Join(err, n.close())
+	}
+	return cell.Mount{
+		File: os.NewFile(uintptr(n.fd), source), Target: v.Path,
+		Read: v.Exact[grant.Read], Write: v.Exact[grant.Write], Delete: v.Exact[grant.Delete], Exec: v.Exact[grant.Read],
+	}, source, nil
+}
+
+// mountable says why what was found can't be shown as the view has it.
+func mountable(v grant.View, n *node) error {
 	if n.path != v.Path {
-		return m, fmt.Errorf("it is a link to %q; grant that", n.path)
-	}
-	m = partition.Mount{Target: v.Path, Dev: n.st.Dev, Ino: n.st.Ino, Read: v.Exact[grant.Read], Write: v.Exact[grant.Write], Delete: v.Exact[grant.Delete]}
-	if m.Source, err = nameOf(n.fd); err != nil {
-		return m, err
+		return fmt.Errorf("it is a link to %q; grant that", n.path)
 	}
 	switch n.kind() {
 	case unix.S_IFREG:
+		return nil
 	case unix.S_IFDIR:
 		for mode := grant.Read; mode <= grant.Delete; mode++ {
 			if v.Exact[mode] && !v.Below[mode] {
-				return m, fmt.Errorf("storage.%s grants the folder without what is in it, and a native unit's view is made of whole folders; grant %s/** too", mode, v.Path)
+				return fmt.Errorf("storage.%s grants the folder without what is in it, and a native unit's view is made of whole folders; grant %s/** too", mode, v.Path)
 			}
 		}
-	default:
-		return m, errors.New("it is neither a file nor a folder")
+		return nil
 	}
-	return m, nil
+	return errors.New("it is neither a file nor a folder")
 }

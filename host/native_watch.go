@@ -11,8 +11,6 @@ import (
 type watched interface {
 	// Used is the CPU time of the whole tree, with what has ended in it.
 	Used() (time.Duration, error)
-	// OutOfMemory reports that the kernel has ended one of it for want of memory.
-	OutOfMemory() bool
 	// Kill ends the tree.
 	Kill()
 }
@@ -39,9 +37,6 @@ func (l Limits) watch(ctx context.Context, w watched, processors int, done <-cha
 			return "", err
 		}
 		left, breach := l.left(used)
-		if w.OutOfMemory() {
-			left, breach = 0, joulebox.BreachMemory
-		}
 		if left <= 0 {
 			w.Kill()
 			return breach, nil

@@ -14,15 +14,13 @@ type burning struct {
 	begun  time.Time
 	rate   int
 	err    error
-	oom    bool
 	killed bool
 }
 
 func (b *burning) Used() (time.Duration, error) {
 	return time.Since(b.begun) * time.Duration(b.rate), b.err
 }
-func (b *burning) OutOfMemory() bool { return b.oom }
-func (b *burning) Kill()             { b.killed = true }
+func (b *burning) Kill() { b.killed = true }
 
 func TestWatchEndsWhatPassesABudget(t *testing.T) {
 	second := time.Second

@@ -11,7 +11,3 @@ const (
 var archCalls []uintptr
 
 var archDeadly = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
-
-var archNative []uintptr
-
-var archProbing = []uintptr{unix.SYS_KEXEC_FILE_LOAD}

@@ -62,60 +62,6 @@ func (c capabilities) keep(which ...uint) error {
 	return err
 }
 
-// installListening is install for a filter with calls that wait for a listener,
-// whose descriptor it returns.
-func installListening(filter []unix.SockFilter) (int, error) {
-	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
-	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	runtime.KeepAlive(filter)
-	if errno != 0 {
-		return -1, fmt.Errorf("seccomp: %w", errno)
-	}
-	return int(r), nil
-}
-
-// Notice is a call that waits for an answer, as the kernel tells of it.
-type Notice struct {
-	id    uint64
-	PID   uint32 // as the listener knows it
-	flags uint32
-	Call  int32
-	arch  uint32
-	ip    uint64
-	Args  [6]uint64
-}
-
-// answer is what becomes of a call.
-type answer struct {
-	id    uint64
-	val   int64
-	errno int32
-	flags uint32
-}
-
-// Listen tells seen of each call until the filter's last process is gone. Those
-// that it wants go on, to be refused by the kernel itself; all others fail with
-// EPERM.
-func Listen(listener int, seen func(Notice) (goOn bool)) {
-	for {
-		var n Notice
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
-		switch errno {
-		case 0:
-		case unix.EINTR, unix.ENOENT: // its process has ended meanwhile
-			continue
-		default:
-			return
-		}
-		a := answer{id: n.id, errno: -int32(unix.EPERM)}
-		if seen(n) {
-			a.errno, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		}
-		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-	}
-}
-
 // InstallHere puts a filter on the calling thread alone, and on what comes of it.
 // The descriptor is what its questions are read from, if it asks any and notify
 // says so; else -1.
