@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"time"
 
-	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
@@ -27,7 +26,7 @@ func (s *Stack) startResolver() error {
 	r := &resolver{s.names, s.config.Rules, s.ledger.deny}
 	slots := make(chan struct{}, dnsConnections)
 	for _, a := range []netip.Addr{resolverV4, resolverV6} {
-		at := tcpip.FullAddress{NIC: nic, Addr: tcpip.AddrFromSlice(a.AsSlice()), Port: dnsPort}
+		at := fullAddress(a, dnsPort)
 		protocol := ipv4.ProtocolNumber
 		if a.Is6() {
 			protocol = ipv6.ProtocolNumber
@@ -36,28 +35,14 @@ func (s *Stack) startResolver() error {
 		if err != nil {
 			return err
 		}
-		s.serves(packets, func() { serveDatagrams(r, packets) })
+		s.begin(func() { serveDatagrams(r, packets) }, packets)
 		listener, err := gonet.ListenTCP(s.stack, at, protocol)
 		if err != nil {
 			return err
 		}
-		s.serves(listener, func() { s.serveStreams(r, listener, slots) })
+		s.begin(func() { s.serveStreams(r, listener, slots) }, listener)
 	}
 	return nil
-}
-
-// serves runs a part of the stack that ends when it is closed.
-func (s *Stack) serves(c io.Closer, f func()) {
-	s.flows.Add(2)
-	go func() {
-		defer s.flows.Done()
-		<-s.ctx.Done()
-		_ = c.Close()
-	}()
-	go func() {
-		defer s.flows.Done()
-		f()
-	}()
 }
 
 func serveDatagrams(r *resolver, c *gonet.UDPConn) {

@@ -46,14 +46,18 @@ func beUnit() error {
 	if err := writeFiles(); err != nil {
 		return err
 	}
-	fd, err := Setup()
+	files, err := Setup([]byte(os.Getenv(insideEnv)))
 	if err != nil {
 		return err
 	}
-	if err := unix.Sendmsg(3, []byte{0}, unix.UnixRights(fd), nil, 0); err != nil {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd())) // and blocking from here on, as others hand it
+	}
+	if err := unix.Sendmsg(3, []byte{0}, unix.UnixRights(fds...), nil, 0); err != nil {
 		return err
 	}
-	if err := unix.Close(fd); err != nil {
+	if err := closeFiles(files); err != nil {
 		return err
 	}
 	control := os.NewFile(3, "control")
@@ -209,16 +213,18 @@ func startAs(t testing.TB, who who, c Config) *unit {
 		defer u.mu.Unlock()
 		u.flows = append(u.flows, f)
 	}
-	tun := u.spawn(who)
-	var err error
-	if u.Stack, err = New(tun, c); err != nil {
+	config, err := SetupConfig(c.Outbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Stack, err = New(u.spawn(who, config), c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { u.stop() })
 	return u
 }
 
-func (u *unit) spawn(who who) *os.File {
+func (u *unit) spawn(who who, config []byte) (files []*os.File) {
 	u.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -228,7 +234,7 @@ func (u *unit) spawn(who who) *os.File {
 	defer theirs.Close()
 	defer ours.Close()
 	u.cmd = exec.Command("/proc/self/exe")
-	u.cmd.Env = append(os.Environ(), insideEnv+"=1", "GODEBUG=netdns=go")
+	u.cmd.Env = append(os.Environ(), insideEnv+"="+string(config), "GODEBUG=netdns=go")
 	u.cmd.ExtraFiles = []*os.File{theirs}
 	u.cmd.Stderr = os.Stderr
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
@@ -245,7 +251,7 @@ func (u *unit) spawn(who who) *os.File {
 		u.Fatal(err)
 	}
 	theirs.Close()
-	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4*16))
 	_, n, _, _, err := unix.Recvmsg(pair[0], b, oob, unix.MSG_CMSG_CLOEXEC)
 	if err != nil || n == 0 {
 		u.cmd.Wait()
@@ -263,7 +269,10 @@ func (u *unit) spawn(who who) *os.File {
 		u.Fatal(err)
 	}
 	u.in, u.out = json.NewDecoder(u.control), json.NewEncoder(u.control)
-	return os.NewFile(uintptr(fds[0]), "tun")
+	for _, fd := range fds {
+		files = append(files, os.NewFile(uintptr(fd), "handed out"))
+	}
+	return files
 }
 
 func (u *unit) stop() {

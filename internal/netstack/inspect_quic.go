@@ -56,7 +56,7 @@ var quicVersions = map[uint32]*quicVersion{
 var errQUIC = errors.New("QUIC: got a first packet that can't be read, so that its server name is hidden")
 
 func newQUICInspector(host string, port uint16) *quicInspector {
-	return &quicInspector{inspector: &inspector{host: host}, strict: port == quicPort}
+	return &quicInspector{inspector: newInspector(host), strict: port == quicPort}
 }
 
 // inspect gives the datagrams that may go on now.

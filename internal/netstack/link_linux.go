@@ -2,11 +2,9 @@ package netstack
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/buffer"
@@ -26,9 +24,12 @@ type link struct {
 	attach stack.NetworkDispatcher
 }
 
-func newLink(file *os.File) (*link, error) {
-	if err := file.SetDeadline(time.Time{}); err != nil {
-		return nil, fmt.Errorf("the device's descriptor: %w; want the non-blocking one that Setup gave", err)
+// newLink takes the file over. Handing a descriptor over may have made it one that
+// blocks, and that is the end of Close ending a read.
+func newLink(given *os.File) (*link, error) {
+	file, err := unblocked(given)
+	if err = errors.Join(err, given.Close()); err != nil {
+		return nil, err
 	}
 	raw, err := file.SyscallConn()
 	if err != nil {
@@ -40,6 +41,25 @@ func newLink(file *os.File) (*link, error) {
 		l.window = min(max(queue/4, smallBuffer), largeBuffer)
 	}
 	return l, nil
+}
+
+func unblocked(given *os.File) (file *os.File, err error) {
+	raw, err := given.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	failed := raw.Control(func(fd uintptr) {
+		var own int
+		if own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			return
+		}
+		if err = unix.SetNonblock(own, true); err != nil {
+			_ = unix.Close(own)
+			return
+		}
+		file = os.NewFile(uintptr(own), given.Name())
+	})
+	return file, errors.Join(failed, err)
 }
 
 // queue is the size of the queue of a packet socket; an error for a TUN device.

@@ -13,10 +13,10 @@ import (
 
 // relay carries a connection until both ways are over or one fails. sent is called
 // once the unit has nothing more to send.
-func (s *Stack) relay(f Flow, unit inside, conn net.Conn, sent func()) {
+func (s *Stack) relay(f Flow, unit side, conn net.Conn, sent func()) {
 	size := s.budget.take()
 	defer s.budget.give(size)
-	unit.size(min(size, s.link.window), size)
+	unit.size(size)
 	end := sync.OnceFunc(func() {
 		unit.reset()
 		resetHost(conn)
@@ -69,8 +69,11 @@ func resetHost(conn net.Conn) {
 
 // send carries what the unit sends, unless it names another host than the granted
 // one.
-func (s *Stack) send(f *Flow, unit inside, conn net.Conn) error {
+func (s *Stack) send(f *Flow, unit side, conn net.Conn) error {
 	look := newInspector(hostOf(f.Endpoint))
+	if f.Protocol == "listen" {
+		look = &inspector{} // a server names no host
+	}
 	var b chunk
 	defer b.free()
 	for {
@@ -97,7 +100,7 @@ func (s *Stack) send(f *Flow, unit inside, conn net.Conn) error {
 }
 
 // receive carries what the host receives.
-func (s *Stack) receive(f *Flow, conn net.Conn, unit inside) error {
+func (s *Stack) receive(f *Flow, conn net.Conn, unit side) error {
 	var b chunk
 	defer b.free()
 	for {
@@ -119,7 +122,7 @@ func (s *Stack) receive(f *Flow, conn net.Conn, unit inside) error {
 	}
 }
 
-func closeWrite(c any) error {
+func closeWrite(c net.Conn) error {
 	half, ok := c.(interface{ CloseWrite() error })
 	if !ok {
 		return nil

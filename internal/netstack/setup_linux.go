@@ -3,7 +3,9 @@ package netstack
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,23 +21,65 @@ const (
 )
 
 // Setup makes the network of the namespace that the calling thread is in: loopback,
-// and a device with addresses and default routes. It gives a descriptor of the
-// device's other end (non-blocking, closed on exec), which the host serves; the
-// device is gone when the last copy is closed. That is a TUN device, or, where
-// /dev/net/tun can't be opened, an Ethernet pair. It needs CAP_NET_ADMIN and
-// CAP_NET_RAW over the namespace, and for the pair CAP_SYS_ADMIN.
-func Setup() (int, error) {
+// and a device with addresses and default routes. It gives what the host serves: the
+// device's other end, then a listener for each endpoint on the host's loopback that
+// is granted. The network is gone when the last copy of the first is closed. That is
+// a TUN device, or, where /dev/net/tun can't be opened, an Ethernet pair. config is
+// SetupConfig's. Setup needs CAP_NET_ADMIN over the namespace, and for the pair
+// CAP_NET_RAW and CAP_SYS_ADMIN too.
+func Setup(config []byte) ([]*os.File, error) {
+	s, err := readSetup(config)
+	if err != nil {
+		return nil, err
+	}
 	fd, err := openTUN()
 	if err != nil {
 		var pair error
 		if fd, pair = openVeth(); pair != nil {
-			return -1, errors.Join(err, pair)
+			return nil, errors.Join(err, pair)
 		}
 	}
-	if err := configure(); err != nil {
-		return -1, errors.Join(err, unix.Close(fd))
+	files := []*os.File{os.NewFile(uintptr(fd), device)}
+	if err = configure(); err == nil {
+		freePorts()
+		files, err = listen(files, s.Loopback)
 	}
-	return fd, nil
+	if err != nil {
+		return nil, errors.Join(err, closeFiles(files))
+	}
+	return files, nil
+}
+
+func closeFiles(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// freePorts lets the unit, which has no privileges, serve at any port of a network
+// that is its own. A kernel or view that can't only has it use others.
+func freePorts() {
+	_ = os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
+}
+
+func listen(files []*os.File, at []netip.AddrPort) ([]*os.File, error) {
+	for _, a := range at {
+		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(a))
+		if err != nil {
+			return files, fmt.Errorf("loopback inside: %w", err)
+		}
+		f, err := l.File()
+		if err != nil {
+			return files, errors.Join(err, l.Close())
+		}
+		if err := l.Close(); err != nil {
+			return files, errors.Join(err, f.Close())
+		}
+		files = append(files, f)
+	}
+	return files, nil
 }
 
 func openTUN() (int, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"sync"
@@ -42,16 +43,49 @@ type Stack struct {
 
 const nic = 1
 
-// New serves the device whose descriptor Setup gave. It takes the file over.
-func New(tun *os.File, c Config) (*Stack, error) {
-	s, err := newStack(tun, c)
+// New serves the network that Setup made, and takes its files over.
+func New(files []*os.File, c Config) (*Stack, error) {
+	s, err := newStack(files, c)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("netstack: %w", err), tun.Close())
+		return nil, fmt.Errorf("netstack: %w", err)
 	}
 	return s, nil
 }
 
-func newStack(tun *os.File, c Config) (*Stack, error) {
+func newStack(files []*os.File, c Config) (s *Stack, err error) {
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // copies serve
+		}
+	}()
+	if s, err = prepare(c); err != nil {
+		return nil, err
+	}
+	loopback, err := s.loopback(files)
+	if err != nil {
+		return nil, err
+	}
+	if s.link, err = newLink(files[0]); err != nil {
+		return nil, errors.Join(err, loopback.close())
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.start(); err != nil {
+		s.cancel()
+		s.stack.Destroy()
+		return nil, errors.Join(err, loopback.close(), s.link.file.Close())
+	}
+	for at, l := range loopback {
+		s.begin(func() { s.serveLoopback(l, at) }, l)
+	}
+	go func() {
+		defer close(s.reader)
+		_ = s.link.serve() // it ends with the device
+	}()
+	return s, nil
+}
+
+// prepare makes what needs no device.
+func prepare(c Config) (*Stack, error) {
 	if c.Rules == nil {
 		return nil, errors.New("no rules: a network that nobody decides about is none")
 	}
@@ -59,31 +93,16 @@ func newStack(tun *os.File, c Config) (*Stack, error) {
 		c.Network = egress.Host{}
 	}
 	c.Limits = c.Limits.filled()
+	budget, err := newBudget(c.Limits)
+	if err != nil {
+		return nil, err
+	}
 	names, err := newNames(c.Outbound)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLink(tun)
-	if err != nil {
-		return nil, err
-	}
-	b, err := newBudget(c.Limits)
-	if err != nil {
-		return nil, err
-	}
-	s := &Stack{budget: b, config: c, names: names, ledger: newLedger(c.Record), link: l, reader: make(chan struct{}),
-		connections: make(chan struct{}, c.Limits.Connections), datagrams: make(chan struct{}, c.Limits.Datagrams)}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if err := s.start(); err != nil {
-		s.cancel()
-		s.stack.Destroy()
-		return nil, err
-	}
-	go func() {
-		defer close(s.reader)
-		_ = l.serve() // it ends with the device
-	}()
-	return s, nil
+	return &Stack{config: c, names: names, budget: budget, ledger: newLedger(c.Record), reader: make(chan struct{}),
+		connections: make(chan struct{}, c.Limits.Connections), datagrams: make(chan struct{}, c.Limits.Datagrams)}, nil
 }
 
 // start makes the stack, its addresses and its handlers.
@@ -169,5 +188,23 @@ func (s *Stack) enter() bool {
 	}
 	s.flows.Add(1)
 	s.sending.add(1)
+	return true
+}
+
+// begin runs a part of the stack that Close ends by closing what it serves; false
+// if the stack is closed.
+func (s *Stack) begin(serve func(), c io.Closer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.flows.Add(1)
+	stop := context.AfterFunc(s.ctx, func() { _ = c.Close() })
+	go func() {
+		defer s.flows.Done()
+		defer stop()
+		serve()
+	}()
 	return true
 }

@@ -15,7 +15,7 @@ type Stack struct{}
 var errOther = errors.New("a unit's own network needs Linux's network namespaces and TUN devices")
 
 // New refuses.
-func New(*os.File, Config) (*Stack, error) { return nil, errOther }
+func New([]*os.File, Config) (*Stack, error) { return nil, errOther }
 
 // Counts are none.
 func (*Stack) Counts() Counts { return Counts{} }

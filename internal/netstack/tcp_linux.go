@@ -31,29 +31,49 @@ func (s *Stack) handleTCP(r *tcp.ForwarderRequest) {
 		return
 	}
 	defer s.flows.Done()
+	s.outgoing(s.names.endpoint(target(r.ID())), func() (side, error) {
+		var events waiter.Queue
+		ep, err := r.CreateEndpoint(&events)
+		r.Complete(err != nil)
+		if err != nil {
+			return nil, fmt.Errorf("the unit gave up: %v", err)
+		}
+		return inside{gonet.NewTCPConn(&events, ep), ep, s.link.window}, nil
+	}, func() { r.Complete(true) })
+}
+
+// side is the unit's side of a connection.
+type side interface {
+	net.Conn
+	// reset ends it as a failure.
+	reset()
+	// size sets its buffers.
+	size(n int)
+}
+
+// outgoing serves a connection to an endpoint, once the host has one.
+func (s *Stack) outgoing(endpoint string, accept func() (side, error), refuse func()) {
 	sent := s.sender()
 	defer sent()
+	f := Flow{Protocol: "tcp", Endpoint: endpoint}
 	if !take(s.connections) {
-		s.crowded("tcp", target(r.ID()), cap(s.connections))
-		r.Complete(true)
+		s.crowded(f, cap(s.connections))
+		refuse()
 		return
 	}
 	defer func() { <-s.connections }()
-	f := Flow{Protocol: "tcp", Endpoint: s.names.endpoint(target(r.ID()))}
 	conn := s.connect(&f, s.config.Network.Dial)
 	if conn == nil {
-		r.Complete(true)
+		refuse()
 		return
 	}
-	var events waiter.Queue
-	ep, terr := r.CreateEndpoint(&events)
-	r.Complete(terr != nil)
-	if terr != nil {
-		f.Err = errors.Join(fmt.Errorf("the unit gave up: %v", terr), conn.Close())
+	unit, err := accept()
+	if err != nil {
+		f.Err = errors.Join(err, conn.Close())
 		s.ledger.end(f)
 		return
 	}
-	s.relay(f, inside{gonet.NewTCPConn(&events, ep), ep}, conn, sent)
+	s.relay(f, unit, conn, sent)
 }
 
 // sender counts a flow that may still send; the function it gives ends that, once.
@@ -77,9 +97,9 @@ func take(slots chan struct{}) bool {
 }
 
 // crowded denies what is over a limit.
-func (s *Stack) crowded(protocol string, to netip.AddrPort, limit int) {
-	s.ledger.deny(Flow{Protocol: protocol, Endpoint: s.names.endpoint(to), Decision: grant.Decision{
-		Reason: fmt.Sprintf("the limit of %d at once was reached", limit)}})
+func (s *Stack) crowded(f Flow, limit int) {
+	f.Decision = grant.Decision{Reason: fmt.Sprintf("the limit of %d at once was reached", limit)}
+	s.ledger.deny(f)
 }
 
 // connect decides on a flow's endpoint and dials it. Where it gives nothing, the
@@ -128,17 +148,16 @@ func (s *Stack) broken(f *Flow, err error) {
 	s.ledger.deny(*f)
 }
 
-// inside is the unit's side of a connection.
+// inside is a connection that came over the device.
 type inside struct {
 	*gonet.TCPConn
-	ep tcpip.Endpoint
+	ep     tcpip.Endpoint
+	window int
 }
 
-// reset ends it as a failure.
 func (c inside) reset() { c.ep.Abort() }
 
-// size sets the buffers for what comes from the unit and what goes to it.
-func (c inside) size(from, to int) {
-	c.ep.SocketOptions().SetReceiveBufferSize(int64(from), true)
-	c.ep.SocketOptions().SetSendBufferSize(int64(to), true)
+func (c inside) size(n int) {
+	c.ep.SocketOptions().SetReceiveBufferSize(int64(min(n, c.window)), true)
+	c.ep.SocketOptions().SetSendBufferSize(int64(n), true)
 }

@@ -25,14 +25,13 @@ const (
 // handleUDP begins an exchange with the first datagram from a port to an endpoint.
 // false has the stack say that nobody is there, which the unit sees as a refusal.
 func (s *Stack) handleUDP(r *udp.ForwarderRequest) bool {
-	to := target(r.ID())
-	f := Flow{Protocol: "udp", Endpoint: s.names.endpoint(to)}
+	f := Flow{Protocol: "udp", Endpoint: s.names.endpoint(target(r.ID()))}
 	if d := s.config.Rules.MayEgress(f.Endpoint); !d.Allowed {
 		s.broken(&f, &egress.Denied{Decision: d})
 		return false
 	}
 	if !take(s.datagrams) {
-		s.crowded("udp", to, cap(s.datagrams))
+		s.crowded(f, cap(s.datagrams))
 		return true
 	}
 	if !s.enter() {
