@@ -26,6 +26,11 @@ var ops = map[string]func(args []string) (string, error){
 	"many":   opMany,
 	"exec":   opExec,
 	"dial":   opDial,
+	"hold":   opHold,
+	"udps":   opUDPs,
+	"half":   opHalf,
+	"listen": opListen,
+	"shout":  opShout,
 }
 
 const patience = 30 * time.Second
@@ -182,4 +187,93 @@ func opMany(args []string) (string, error) {
 		return fmt.Sprintf("%d answered, %d failed, %v", answered, failed, last), nil
 	}
 	return fmt.Sprintf("%d answered", answered), nil
+}
+
+// held keeps what opHold opened.
+var held []net.Conn
+
+// opHold opens connections one after another and keeps them; it gives how many it
+// got.
+func opHold(args []string) (string, error) {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return "", err
+	}
+	got := 0
+	for range n {
+		if c, err := net.DialTimeout("tcp", args[0], patience); err == nil {
+			held = append(held, c)
+			got++
+		}
+	}
+	return fmt.Sprintf("%d open", got), nil
+}
+
+// opUDPs sends a datagram from each of so many ports, and drops them.
+func opUDPs(args []string) (string, error) {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return "", err
+	}
+	for range n {
+		c, err := net.Dial("udp", args[0])
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(c, args[2])
+		c.Close()
+	}
+	return "sent", nil
+}
+
+// opShout sends datagrams and goes without waiting for anything.
+func opShout(args []string) (string, error) {
+	c, err := net.Dial("udp", args[0])
+	if err != nil {
+		return "", err
+	}
+	for _, text := range args[1:] {
+		if _, err := io.WriteString(c, text); err != nil {
+			return "", err
+		}
+	}
+	return "", c.Close()
+}
+
+// opHalf reads to the end of what a server says first, and only then speaks.
+func opHalf(args []string) (string, error) {
+	c, err := net.Dial("tcp", args[0])
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(patience))
+	b, err := io.ReadAll(c)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(c, "after "+string(b))
+	return string(b), errors.Join(err, c.(*net.TCPConn).CloseWrite())
+}
+
+// opListen serves a port: what comes in is answered.
+func opListen(args []string) (string, error) {
+	l, err := net.Listen("tcp", args[0])
+	if err != nil {
+		return "", err
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				fmt.Fprintf(c, "hello %s, ", c.RemoteAddr().(*net.TCPAddr).IP)
+				io.Copy(c, c)
+			}()
+		}
+	}()
+	return l.Addr().String(), nil
 }
