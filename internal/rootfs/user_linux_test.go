@@ -1,0 +1,97 @@
+package rootfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const nobody = 65534
+
+// TestAsOrdinaryUser runs what matters again without root's rights.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to become another user; the tests themselves ran without")
+	}
+	at, err := os.MkdirTemp("", "rootfs-user-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = removeTree(at) })
+	self := filepath.Join(at, "self")
+	if err := errors.Join(copyFile("/proc/self/exe", self), os.Chown(at, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run", "^Test(Sources|Lies|NothingOutside|ChangedTrees|SameTree|Prune|ManyAtOnce|Leftovers|Dir|DirAndImage|DirRefuses|DirUnreadable|Host.*|LookPath.*|OwnersRights|PulledOnce)$", "-test.v")
+	cmd.Env = []string{"HOME=" + at, "TMPDIR=" + at, "PATH=/usr/bin:/bin"}
+	cmd.Dir = at
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
+	}
+	if n := strings.Count(string(out), "--- PASS: Test"); n < 18 {
+		t.Errorf("got %d tests, want 18 at least:\n%s", n, out)
+	}
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// TestOwnersRights: a folder that its owner can't look into can be kept by root
+// alone; a file that its owner can't read by everybody.
+func TestOwnersRights(t *testing.T) {
+	o := options(t)
+	ref := layoutOf(t, moded(dir("d"), 0o311), moded(file("d/f"[2:], "1"), 0))
+	if os.Geteuid() == 0 {
+		r := open(t, ref, o)
+		if e, err := Resolve(r.Image, "/d"); err != nil || e.Mode != 0o311 {
+			t.Errorf("got %+v (%v)", e, err)
+		}
+		return
+	}
+	refused(t, "a closed folder", ref, o, "unpack the image as root")
+	secret := layoutOf(t, moded(file("f", "1"), 0))
+	r := reopen(t, secret, o)
+	o.Rehash = true
+	if again := reopen(t, secret, o); again.ID != r.ID {
+		t.Errorf("got %v, want %v", again.ID, r.ID)
+	}
+	if info, err := os.Stat(r.Path + "/f"); err != nil || info.Mode().Perm() != 0 {
+		t.Errorf("got mode %v (%v), want it as it was", info.Mode(), err)
+	}
+}
+
+// TestDirUnreadable: a directory is read with the caller's rights, and not changed.
+func TestDirUnreadable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything; TestAsOrdinaryUser runs this too")
+	}
+	at := folder(t)
+	if err := os.Chmod(at+"/f", 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Open(context.Background(), at, options(t)); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("got %v, %v", r, err)
+	}
+	if info, err := os.Stat(at + "/f"); err != nil || info.Mode().Perm() != 0 {
+		t.Errorf("got mode %v (%v), want it as it was", info.Mode(), err)
+	}
+}
