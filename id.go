@@ -39,8 +39,16 @@ func (h *Hasher) ID() (id ID) {
 // IsZero reports whether the id is absent.
 func (id ID) IsZero() bool { return id == ID{} }
 
+// idLength is that of the canonical spelling.
+const idLength = len(idPrefix) + 43
+
 // String is the canonical spelling, always 46 characters.
-func (id ID) String() string { return idPrefix + idEncoding.EncodeToString(id[:]) }
+func (id ID) String() string {
+	var text [idLength]byte
+	return string(id.append(text[:0]))
+}
+
+func (id ID) append(b []byte) []byte { return idEncoding.AppendEncode(append(b, idPrefix...), id[:]) }
 
 // ParseID accepts only the canonical spelling.
 func ParseID(s string) (id ID, err error) {
@@ -60,7 +68,10 @@ func ParseID(s string) (id ID, err error) {
 }
 
 // MarshalText writes the canonical spelling.
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+func (id ID) MarshalText() ([]byte, error) { return id.append(make([]byte, 0, idLength)), nil }
+
+// AppendText is MarshalText into the caller's bytes.
+func (id ID) AppendText(b []byte) ([]byte, error) { return id.append(b), nil }
 
 // UnmarshalText reads the canonical spelling.
 func (id *ID) UnmarshalText(b []byte) error {

@@ -2,7 +2,6 @@ package grant
 
 import (
 	"github.com/joulebox/joulebox"
-	"github.com/joulebox/joulebox/internal/jcs"
 )
 
 // MaxInteger is the largest integer that a grant may hold, 2^53-1: above it
@@ -103,7 +102,7 @@ func (s Set) Canonical() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	return jcs.Marshal(s)
+	return s.canonical()
 }
 
 // ID is the grants id (§3): the content address of Canonical.

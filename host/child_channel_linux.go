@@ -38,6 +38,7 @@ type channel struct {
 	have []byte // received and not yet taken, a part of buf
 	fds  []int  // descriptors that came along, for the side that takes them
 	take bool   // take descriptors at all
+	oob  []byte // where they come
 
 	writing sync.Mutex
 	out     []byte
@@ -101,16 +102,18 @@ func (c *channel) read(p []byte) (int, error) {
 	if !c.take {
 		return transfer(func() (int, error) { return unix.Read(c.fd, p) })
 	}
-	oob := make([]byte, unix.CmsgSpace(4*maxSent))
+	if c.oob == nil {
+		c.oob = make([]byte, unix.CmsgSpace(4*maxSent))
+	}
 	var control int
 	n, err := transfer(func() (n int, err error) {
-		n, control, _, _, err = unix.Recvmsg(c.fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		n, control, _, _, err = unix.Recvmsg(c.fd, p, c.oob, unix.MSG_CMSG_CLOEXEC)
 		return n, err
 	})
 	if err != nil || control == 0 {
 		return n, err
 	}
-	return n, c.keep(oob[:control])
+	return n, c.keep(c.oob[:control])
 }
 
 func (c *channel) keep(control []byte) error {
@@ -151,15 +154,19 @@ func (c *channel) send(k kind, m message, fds ...int) error {
 	if cap(c.out) > channelBuffer {
 		c.out = nil
 	}
-	for len(fds) > 0 { // a batch goes with one byte
-		n := min(len(fds), maxSent)
-		if err := unix.Sendmsg(c.fd, frame[:1], unix.UnixRights(fds[:n]...), nil, unix.MSG_NOSIGNAL); err != nil {
-			if err == unix.EINTR {
-				continue
-			}
+	for len(fds) > 0 { // a batch goes with one byte, and the last with all the rest
+		n, part := len(fds), frame
+		if n > maxSent {
+			n, part = maxSent, frame[:1]
+		}
+		sent, err := unix.SendmsgN(c.fd, part, unix.UnixRights(fds[:n]...), nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		frame, fds = frame[1:], fds[n:]
+		frame, fds = frame[sent:], fds[n:]
 	}
 	return c.writeAll(frame, nil)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -35,6 +36,7 @@ type process struct {
 	since   time.Time
 	cpu     time.Duration
 	memory  uint64
+	statm   *os.File // where its memory is read, once it was
 }
 
 // clockID is a clock that the kernel keeps of another process.
@@ -81,7 +83,7 @@ func (p *process) kill() {
 
 // waits begins the account of a process that has nothing to do.
 func (p *process) waits() {
-	p.claimed, p.since, p.cpu, p.memory = false, time.Now(), p.clock.read(), residentBytes(p.Pid)
+	p.claimed, p.since, p.cpu, p.memory = false, time.Now(), p.clock.read(), p.residentBytes()
 }
 
 // drew is what a waiting process drew since it was asked last.
@@ -92,14 +94,23 @@ func (p *process) drew() Drawn {
 	return d
 }
 
-// residentBytes is the memory that a process holds, or zero when it is gone.
-func residentBytes(pid int) uint64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
+// residentBytes is the memory that a process holds, or zero when it is gone. It is
+// asked for after every run of a kept process, so the file stays open.
+func (p *process) residentBytes() uint64 {
+	if p.statm == nil {
+		f, err := os.Open("/proc/" + strconv.Itoa(p.Pid) + "/statm")
+		if err != nil {
+			return 0
+		}
+		p.statm = f
+	}
+	var text [128]byte
+	n, _ := p.statm.ReadAt(text[:], 0)
+	fields := bytes.Fields(text[:n])
+	if len(fields) < 2 {
 		return 0
 	}
-	pages, _ := strconv.ParseUint(fields[1], 10, 64)
+	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
 	return pages * uint64(os.Getpagesize())
 }
 
@@ -126,6 +137,9 @@ func (p *process) wait() (e end, words string) {
 	words = p.lastWords()
 	unix.Close(p.Socket)
 	unix.Close(p.Report)
+	if p.statm != nil {
+		p.statm.Close()
+	}
 	if p.page != nil {
 		p.page.close()
 	}

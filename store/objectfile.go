@@ -17,7 +17,7 @@ func (o *DirObjects) put(id joulebox.ID, data []byte) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && o.knows(id) && s.Size == int64(len(data)) {
+	if err == nil && o.Known(id) && s.Size == int64(len(data)) {
 		return nil
 	}
 	if err == nil && s.Mode.IsRegular() && s.Size == int64(len(data)) && o.holds(id, data) {

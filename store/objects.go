@@ -171,7 +171,9 @@ func (o *DirObjects) Put(ctx context.Context, data []byte) (joulebox.ID, error) 
 	return id, nil
 }
 
-func (o *DirObjects) knows(id joulebox.ID) bool {
+// Known reports that this process has put an object, or found it durable, and not
+// found it spoiled since.
+func (o *DirObjects) Known(id joulebox.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, ok := o.known[id]

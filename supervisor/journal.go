@@ -53,12 +53,13 @@ func (r *recording) root() joulebox.ID {
 	return r.whole.Root()
 }
 
-// keepJournal puts a whole journal, which only this user can read (§8).
-func (s *Supervisor) keepJournal(ctx context.Context, r *recording) (id joulebox.ID, err error) {
-	if r.whole != nil {
-		id, err = s.config.Objects.Put(ctx, r.container.Bytes())
+// keepingJournal begins to put a whole journal, which only this user can read
+// (§8), and returns what waits for it. Without one there is nothing to do.
+func (s *Supervisor) keepingJournal(ctx context.Context, r *recording) func() (joulebox.ID, error) {
+	if r.whole == nil {
+		return func() (joulebox.ID, error) { return joulebox.ID{}, nil }
 	}
-	return id, err
+	return async(func() (joulebox.ID, error) { return s.config.Objects.Put(ctx, r.container.Bytes()) })
 }
 
 // Journal finds the journal of a record in a store: the one in the bundle, or the

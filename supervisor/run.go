@@ -41,25 +41,25 @@ func (r *Record) Receipt() *receipt.Receipt { return r.Bundle.Receipt() }
 func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig) (*Record, error) {
 	// Records outlive the cancellation that they record.
 	keep := context.WithoutCancel(ctx)
-	// What must be on disk before the record is goes there while the unit runs.
-	sequence := async(func() (uint64, error) { return s.config.Sequence(keep) })
-	objects := async(func() (struct{}, error) { return struct{}{}, s.keepObjects(keep, p) })
+	errand, err := s.errand(keep, p)
+	if err != nil {
+		return nil, err
+	}
 	j, err := s.record(&handed)
 	if err != nil {
 		return nil, err
 	}
 	f, err := s.execute(ctx, p, handed)
-	n, sequenceErr := sequence()
-	_, objectsErr := objects()
+	n, errandErr := errand()
 	if err != nil {
 		return nil, err // the number reserved for it stays unused
 	}
-	if err := errors.Join(sequenceErr, objectsErr); err != nil {
-		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", err)
+	if errandErr != nil {
+		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", errandErr)
 	}
 	j.finish()
 	f.journal = j.root()
-	kept := async(func() (joulebox.ID, error) { return s.keepJournal(keep, j) })
+	kept := s.keepingJournal(keep, j)
 	b, err := s.seal(p, f, n)
 	id, keptErr := kept()
 	if err = errors.Join(err, keptErr); err != nil {
@@ -73,35 +73,6 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 		r.Journal = j.container.Bytes()
 	}
 	return r, nil
-}
-
-// async begins f at once; the function that it returns waits for it.
-func async[T any](f func() (T, error)) func() (T, error) {
-	var v T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		v, err = f()
-	}()
-	return func() (T, error) {
-		<-done
-		return v, err
-	}
-}
-
-// keepObjects puts the unit's bytes, its grants and its descriptor.
-func (s *Supervisor) keepObjects(ctx context.Context, p *Plan) error {
-	image, err := p.imageParts()
-	if err != nil {
-		return err
-	}
-	for _, o := range append(image, p.Unit.Grants, p.unitBytes) {
-		if _, err := s.config.Objects.Put(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // append adds the record. The object of its journal, if it has one, is the last of

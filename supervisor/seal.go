@@ -84,6 +84,7 @@ func (s *Supervisor) check(p *Plan, b *bundle.Bundle) error {
 		Pinned:      []bundle.Key{{Name: "this host", Public: s.public}},
 		Challenge:   p.Unit.Challenge,
 		MultiTenant: s.config.MultiTenant,
+		Brief:       true,
 	})
 	if p.tampered || report.Verdict == bundle.Valid {
 		return nil // a tampered run is sealed as what it is: its verdict is invalid

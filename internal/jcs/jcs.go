@@ -40,6 +40,11 @@ func Marshal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fromMarshal(err)
 	}
+	if f := scan(text, strictNumber, false); !f.fatal && f.msg == "" {
+		if out, ok := ordered(text); ok {
+			return out, nil
+		}
+	}
 	out, err := Strict(text)
 	if e, ok := errors.AsType[*Error](err); ok {
 		// The text is ours: its lines and columns would tell nobody anything.

@@ -54,7 +54,12 @@ func scan(src []byte, number numberRule, null bool) (f fault) {
 
 // endOfString is the index of the closing quote of the string that opens at i.
 func endOfString(src []byte, i int) int {
-	for i++; i < len(src) && src[i] != '"'; i++ {
+	i++
+	// Nearly always there is no escape.
+	if n := bytes.IndexByte(src[i:], '"'); n >= 0 && bytes.IndexByte(src[i:i+n], '\\') < 0 {
+		return i + n
+	}
+	for ; i < len(src) && src[i] != '"'; i++ {
 		if src[i] == '\\' {
 			i++
 		}

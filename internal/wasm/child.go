@@ -133,7 +133,9 @@ func childVerdict(ctx context.Context, limits CompileLimits, err error, stdout, 
 	switch {
 	case exit.ExitCode() == childRefused && json.Unmarshal(stdout, refused) == nil:
 		return refused
-	case exit.UserTime()+exit.SystemTime() >= limits.CPU-time.Second/10:
+	// The kernel ends it by time that it counts in ticks, and reports a finer count,
+	// which may be a good deal lower on a busy machine.
+	case exit.ExitCode() < 0 && exit.UserTime()+exit.SystemTime() >= limits.CPU/2:
 		return refuse(RefusedCompileTime, "compiling took more than %v of CPU time", limits.CPU)
 	case outOfMemory(stderr):
 		return refuse(RefusedCompileMemory, "compiling took more than %d bytes", limits.MemoryBytes)

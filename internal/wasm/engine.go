@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -18,7 +19,8 @@ type Engine struct {
 	disk   *diskCache
 	temp   string // a cache directory of our own, to be removed
 
-	kept keptModules
+	kept    keptModules
+	lastKey atomic.Pointer[keyMemo]
 }
 
 // errClosed is what a closed Engine or Module answers.

@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/blake3"
 	"golang.org/x/sys/cpu"
 
+	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/wasm/rewrite"
 )
 
@@ -20,7 +21,23 @@ type entryKey [32]byte
 
 func (k entryKey) String() string { return hex.EncodeToString(k[:]) }
 
-func (e *Engine) entryKey(opts Options) (key entryKey) {
+// keyMemo is the key that was asked for last: a unit is often run again.
+type keyMemo struct {
+	image  joulebox.ID
+	weight uint32
+	key    entryKey
+}
+
+func (e *Engine) entryKey(opts Options) entryKey {
+	if m := e.lastKey.Load(); m != nil && m.image == opts.ImageID && m.weight == opts.SIMDWeight {
+		return m.key
+	}
+	m := &keyMemo{opts.ImageID, opts.SIMDWeight, e.computeKey(opts)}
+	e.lastKey.Store(m)
+	return m.key
+}
+
+func (e *Engine) computeKey(opts Options) (key entryKey) {
 	h := blake3.NewDeriveKey("joulebox wasm cache entry v1")
 	fmt.Fprintf(h, "%s\nsimd %d\ninterpreter %t\nlimits %+v\nrewrite %v\n%s\n",
 		opts.ImageID, max(1, opts.SIMDWeight), e.config.Interpreter, e.config.Scan, rewrite.Version, compiler())

@@ -15,7 +15,15 @@ import (
 
 // instanceConfig gives wazero nothing to hand on: an instance has no name, no
 // start function that runs unseen, and no system.
-var instanceConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions()
+var instanceConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(nothing{})
+
+// nothing stands for wazero's source of random bytes, which nobody asks: its own
+// one is made anew for each instance, and has five kilobytes of state.
+type nothing struct{}
+
+func (nothing) Read([]byte) (int, error) {
+	return 0, errors.New("BUG(joulebox): wazero's own system was asked for random bytes")
+}
 
 // Run makes an instance of the module, runs its entry function in it and closes
 // it. It returns once nothing of the run is left, at the latest one slice and one

@@ -211,13 +211,28 @@ func TestStackAllowance(t *testing.T) {
 func TestLive(t *testing.T) {
 	e := newTestEngine(t)
 	live := &Live{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	seen := make(chan uint64, 1)
-	time.AfterFunc(20*time.Millisecond, func() { seen <- live.Units() })
+	go func() {
+		first := uint64(0)
+		for ctx.Err() == nil && (first == 0 || live.Units() == first) {
+			if first == 0 {
+				first = live.Units()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		seen <- first
+		cancel() // it was seen twice while the unit ran, with more the second time
+	}()
 	l := enough()
-	l.Deadline = time.Now().Add(60 * time.Millisecond)
-	mustRun(t, compile(t, e, spins()), Params{Limits: l, Live: live})
-	if mid := <-seen; mid == 0 || mid >= live.Units() {
-		t.Errorf("units: got %d half-way and %d at the end, want both above 0 and growing", mid, live.Units())
+	l.Deadline = time.Now().Add(time.Hour)
+	m := compile(t, e, spins())
+	if _, err := m.Run(ctx, Params{Limits: l, Live: live}); err != nil {
+		t.Fatal(err)
+	}
+	if first := <-seen; first == 0 || first >= live.Units() {
+		t.Errorf("units: got %d at first and %d at the end, want both above 0 and growing", first, live.Units())
 	}
 }
 
