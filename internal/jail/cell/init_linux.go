@@ -3,7 +3,6 @@
 package cell
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +54,9 @@ type inner struct {
 	handed []int
 	view   view
 	main   int // the unit's main process
-	probes probes
+	// questions is where the kernel asks about calls.
+	questions int
+	probes    probes
 }
 
 // needError says that a mechanism is missing.
@@ -74,23 +75,20 @@ func need(mechanism string, err error) error {
 	return &needError{mechanism, err}
 }
 
-// run is the life of a cell. What is built is built on a thread of its own, which
-// is the unit's parent and ends when the unit has begun: what a thread has given
-// away its children lack.
+// run is the life of a cell. It stays on the first thread, which builds the cell,
+// gives nearly everything away and is the unit's parent: what a thread has given
+// away its children lack. No other thread ever touches what comes from the unit
+// with rights that this one hasn't.
 func (i *inner) run() error {
-	runtime.LockOSThread() // the first thread, which couldn't end
-	built := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		built <- i.build()
-	}()
-	if err := <-built; err != nil {
+	runtime.LockOSThread()
+	if err := i.build(); err != nil {
 		return err
 	}
-	if err := i.link.send(kindStarted, struct{}{}); err != nil {
+	if err := i.link.send(kindStarted, nothing{}); err != nil {
 		return err
 	}
 	go i.listen()
+	go i.answer()
 	return i.reap()
 }
 
@@ -100,7 +98,7 @@ func (i *inner) run() error {
 //  2. the machine's names, clocks and network are replaced by the cell's own
 //  3. so is the view of files
 //  4. the supervisor may look at it from outside
-//  5. this process gives its rights away, and this thread nearly everything
+//  5. this thread gives nearly everything away
 //  6. the unit is started
 func (i *inner) build() error {
 	if err := i.receive(); err != nil {
@@ -132,7 +130,7 @@ func (i *inner) receive() error {
 		return fmt.Errorf("supervisor: got message %d, want an order; was joulebox replaced while it ran?", k)
 	}
 	i.handed = fds
-	return json.Unmarshal(body, &i.order)
+	return decode(body, &i.order)
 }
 
 // namespaces fills those that this process was born into, and makes those that can
@@ -186,7 +184,7 @@ func (i *inner) hold(network []*os.File) error {
 	if len(fds) == 0 && !i.order.Hold {
 		return nil
 	}
-	if err := i.link.send(kindHold, struct{}{}, fds...); err != nil {
+	if err := i.link.send(kindHold, nothing{}, fds...); err != nil {
 		return err
 	}
 	for _, f := range network {
@@ -324,31 +322,28 @@ func (i *inner) confine() error {
 	if err := dropBounding(); err != nil {
 		return err
 	}
-	if err := dropAll(); err != nil { // while this thread may still send signals to the others
+	if err := dropHere(); err != nil {
 		return err
 	}
 	if err := restrictSelf(ruleset); err != nil {
 		return need(nameLandlock, err)
 	}
 	unix.Close(ruleset)
-	listener, err := jail.InstallHere(callFilter(i.order.UID, i.order.GID), true)
-	if err != nil {
-		return need(nameSeccomp, err)
-	}
-	go i.answer(listener)
-	return nil
+	i.questions, err = jail.InstallHere(i.order.Filter, true)
+	return need(nameSeccomp, err)
 }
 
 // listen obeys the supervisor until it is gone, and ends with it.
 func (i *inner) listen() {
+	mustDropThread()
 	for {
 		k, body, _, err := i.link.receive()
 		if err != nil {
 			os.Exit(1)
 		}
-		var number int
-		if k == kindSignal && json.Unmarshal(body, &number) == nil {
-			_ = unix.Kill(-i.main, unix.Signal(number))
+		var s signal
+		if k == kindSignal && decode(body, &s) == nil {
+			_ = unix.Kill(-i.main, unix.Signal(s))
 		}
 	}
 }

@@ -74,7 +74,7 @@ func deviceOf(f *os.File) ([]string, error) {
 	}
 	dev := uint64(st.Dev)
 	if unix.Major(dev) != 0 {
-		return []string{number(dev)}, nil
+		return []string{deviceName(dev)}, nil
 	}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
@@ -83,12 +83,12 @@ func deviceOf(f *os.File) ([]string, error) {
 	if slices.Contains([]int64{unix.TMPFS_MAGIC, unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.RAMFS_MAGIC, devptsMagic}, int64(fs.Type)) {
 		return nil, nil
 	}
-	return behind(number(dev), f.Name())
+	return behind(deviceName(dev), f.Name())
 }
 
 const devptsMagic = 0x1cd1
 
-func number(dev uint64) string { return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev)) }
+func deviceName(dev uint64) string { return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev)) }
 
 // behind finds the devices of a filesystem that has no number of its own among
 // them, by what is mounted: a volume manager's, or the layers of another one.
@@ -106,7 +106,7 @@ func behind(dev, name string) ([]string, error) {
 		if strings.HasPrefix(rest[1], "/dev/") {
 			var st unix.Stat_t
 			if err := unix.Stat(rest[1], &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFBLK {
-				return []string{number(uint64(st.Rdev))}, nil
+				return []string{deviceName(uint64(st.Rdev))}, nil
 			}
 		}
 		if rest[0] == "overlay" {

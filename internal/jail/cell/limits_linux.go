@@ -21,8 +21,8 @@ func (g *groups) limit(places []*os.File) error {
 		}
 	}
 	if l.Processes > 0 {
-		// The thread that starts the unit counts until it is gone, just after.
-		if err := g.write(controlPIDs, "pids.max", strconv.FormatUint(max(l.Processes, 2), 10)); err != nil {
+		// The thread that is the unit's parent counts too.
+		if err := g.write(controlPIDs, "pids.max", strconv.FormatUint(l.Processes+1, 10)); err != nil {
 			return need(nameProcesses, err)
 		}
 	}
@@ -35,14 +35,6 @@ func (g *groups) limit(places []*os.File) error {
 		}
 	}
 	return nil
-}
-
-// begun tightens what had to leave room for the start.
-func (g *groups) begun() error {
-	if g.limits.Processes != 1 {
-		return nil
-	}
-	return g.write(controlPIDs, "pids.max", "1")
 }
 
 func (g *groups) isTwo(controller string) bool {

@@ -31,20 +31,22 @@ type response struct {
 
 // answer refuses what the filter asks about and notes it, until nothing is left
 // that could ask.
-func (i *inner) answer(listener int) {
+func (i *inner) answer() {
+	mustDropThread()
 	for {
 		var n notice
-		if err := seccompIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
+		if err := seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // who asked has been ended
 				continue
 			}
 			return
 		}
 		if name := probeName(int(n.nr)); i.probes.add(name) {
-			_ = i.link.send(kindProbe, name)
+			w := word(name)
+			_ = i.link.send(kindProbe, &w)
 		}
 		r := response{id: n.id, errno: -int32(unix.EPERM)}
-		_ = seccompIoctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // it may be gone
+		_ = seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // it may be gone
 	}
 }
 

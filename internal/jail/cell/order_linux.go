@@ -18,15 +18,15 @@ import (
 // no descriptor is -1.
 type order struct {
 	Path       string
-	Program    *place `json:",omitempty"`
+	Program    *place
 	Argv, Env  []string
 	Dir        string
 	Streams    [3]int
-	Terminal   *Size   `json:",omitempty"`
-	Root       *place  `json:",omitempty"`
-	Writable   bool    `json:",omitempty"`
-	Mounts     []mount `json:",omitempty"`
-	Files      []File  `json:",omitempty"`
+	Terminal   *Size
+	Root       *place
+	Writable   bool
+	Mounts     []mount
+	Files      []File
 	Hidden     []string
 	UID, GID   uint32
 	Hostname   string
@@ -37,7 +37,79 @@ type order struct {
 	Hold       bool
 	NoExec     bool
 	Limits     Limits
+	Filter     []unix.SockFilter
 	Join       []int // control groups' files that the unit's first thread writes itself to
+}
+
+func (o *order) fields(c *codec) {
+	c.text(&o.Path)
+	optional(c, &o.Program)
+	c.texts(&o.Argv)
+	c.texts(&o.Env)
+	c.text(&o.Dir)
+	for n := range o.Streams {
+		number(c, &o.Streams[n])
+	}
+	optional(c, &o.Terminal)
+	optional(c, &o.Root)
+	list(c, &o.Mounts, func(c *codec, m *mount) { m.fields(c) })
+	list(c, &o.Files, func(c *codec, f *File) { c.text(&f.Path); c.bytes(&f.Data) })
+	c.texts(&o.Hidden)
+	number(c, &o.UID)
+	number(c, &o.GID)
+	c.text(&o.Hostname)
+	c.bytes(&o.Network)
+	c.bytes(&o.Exec)
+	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec} {
+		c.bool(b)
+	}
+	for _, n := range []*uint64{&o.Limits.Memory, &o.Limits.OpenFiles, &o.Limits.FileSize} { // the rest isn't init's
+		c.u64(n)
+	}
+	list(c, &o.Filter, statement)
+	list(c, &o.Join, number[int])
+}
+
+// statement passes one statement of a filter, which has 8 bytes.
+func statement(c *codec, f *unix.SockFilter) {
+	n := uint64(f.Code)<<48 | uint64(f.Jt)<<40 | uint64(f.Jf)<<32 | uint64(f.K)
+	c.u64(&n)
+	*f = unix.SockFilter{Code: uint16(n >> 48), Jt: uint8(n >> 40), Jf: uint8(n >> 32), K: uint32(n)}
+}
+
+// optional passes what may not be there.
+func optional[T any, P interface {
+	*T
+	message
+}](c *codec, v **T) {
+	there := *v != nil
+	c.bool(&there)
+	if !there {
+		*v = nil
+		return
+	}
+	if c.reading {
+		*v = new(T)
+	}
+	P(*v).fields(c)
+}
+
+func (s *Size) fields(c *codec) {
+	number(c, &s.Rows)
+	number(c, &s.Cols)
+}
+
+func (p *place) fields(c *codec) {
+	number(c, &p.FD)
+	c.text(&p.Path)
+}
+
+func (m *mount) fields(c *codec) {
+	m.place.fields(c)
+	c.text(&m.Target)
+	for _, b := range []*bool{&m.Read, &m.Write, &m.Delete, &m.Exec} {
+		c.bool(b)
+	}
 }
 
 // place is a file of the host's view: a descriptor, and where it was opened. A

@@ -15,9 +15,9 @@ import (
 // program is this very program, also when its file has been replaced since.
 const program = "/proc/self/exe"
 
-// initEnv is the whole environment of a cell's first process: it does one thing
-// at a time, and lives no longer than it is worth to collect garbage.
-var initEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0"}
+// initEnv is the whole environment of a cell's first process. It waits for three
+// things at once, and makes too little garbage to collect.
+var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0"}
 
 // initCapabilities are what the first process needs over its own namespaces, and
 // gives away before anything of the unit runs.

@@ -4,7 +4,6 @@ package cell
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +82,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 	if err := c.groups.limit(c.places()); err != nil { // while the first process starts
 		return explain(err)
 	}
+	o.Filter = callFilter(o.UID, o.GID)
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, h.add(f))
 	}
@@ -100,7 +100,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 				return err
 			}
 		case kindStarted:
-			return explain(c.groups.begun())
+			return nil
 		default:
 			if err := c.told(k, body); err != nil {
 				return err
@@ -175,22 +175,22 @@ func (c *Cell) hold(fds []int) error {
 	if err := c.spec.Hold(c.process.Pid); err != nil {
 		return err
 	}
-	return c.link.send(kindGo, struct{}{})
+	return c.link.send(kindGo, nothing{})
 }
 
 // told takes a message that can come at any time.
 func (c *Cell) told(k kind, body []byte) error {
 	switch k {
 	case kindProbe:
-		var name string
-		if err := json.Unmarshal(body, &name); err != nil {
+		var name word
+		if err := decode(body, &name); err != nil {
 			return fmt.Errorf("cell: %w", err)
 		}
-		c.probes.add(name)
+		c.probes.add(string(name))
 		return nil
 	case kindFault:
 		var f fault
-		if err := json.Unmarshal(body, &f); err != nil {
+		if err := decode(body, &f); err != nil {
 			return fmt.Errorf("cell: %w", err)
 		}
 		return f.error()
@@ -213,7 +213,7 @@ func (c *Cell) watch() {
 		}
 		if k == kindEnd {
 			e = &end{}
-			if failed = json.Unmarshal(body, e); failed == nil {
+			if failed = decode(body, e); failed == nil {
 				continue
 			}
 		} else if failed = c.told(k, body); failed == nil {
@@ -288,7 +288,8 @@ func (c *Cell) Signal(sig syscall.Signal) error {
 		return os.ErrProcessDone
 	default:
 	}
-	return c.link.send(kindSignal, int(sig))
+	s := signal(sig)
+	return c.link.send(kindSignal, &s)
 }
 
 // Terminal is the supervisor's side of the unit's terminal, nil if it has none. The

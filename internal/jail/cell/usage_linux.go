@@ -28,6 +28,7 @@ func (g *groups) usage() (u Usage, err error) {
 			err = errors.Join(err, e)
 		}
 	}
+	u.Processes -= min(u.Processes, 1) // the unit's parent
 	if most := g.limits.Memory; most > 0 {
 		u.Memory = min(u.Memory, most) // a try that failed is counted too
 	}

@@ -4,7 +4,6 @@ package cell
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,8 +46,8 @@ type link struct {
 	files []int
 }
 
-func (l *link) send(k kind, v any, fds ...int) error {
-	body, err := json.Marshal(v)
+func (l *link) send(k kind, m message, fds ...int) error {
+	body, err := encode(m)
 	if err != nil {
 		return err
 	}
@@ -138,11 +137,34 @@ func (l *link) pull(want int) error {
 // end is how the main process ended, as init saw it.
 type end struct{ Status syscall.WaitStatus }
 
+func (e *end) fields(c *codec) { number(c, &e.Status) }
+
+// nothing is a message that says all by its kind.
+type nothing struct{}
+
+func (nothing) fields(*codec) {}
+
+// word is a name, and signal a number.
+type (
+	word   string
+	signal int
+)
+
+func (w *word) fields(c *codec)   { c.text((*string)(w)) }
+func (s *signal) fields(c *codec) { number(c, s) }
+
 // fault is an error of init's. Missing names a mechanism that the cell can't do
 // without; Op, Path and Errno are those of a call that failed for a path.
 type fault struct {
 	Missing, Err, Op, Path string
 	Errno                  syscall.Errno
+}
+
+func (f *fault) fields(c *codec) {
+	for _, t := range []*string{&f.Missing, &f.Err, &f.Op, &f.Path} {
+		c.text(t)
+	}
+	number(c, &f.Errno)
 }
 
 func faultOf(err error) *fault {

@@ -1,14 +1,13 @@
-//go:build linux && (amd64 || arm64)
+//go:build amd64 || arm64
 
 package cell
 
 import (
 	"fmt"
 	"os"
-	"unsafe"
+	"runtime"
 
 	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
@@ -30,15 +29,20 @@ func dropBounding() error {
 	return nil
 }
 
-// dropAll takes all capabilities from all threads of this process.
-func dropAll() error {
+// dropHere takes all capabilities from the calling thread.
+func dropHere() error {
 	var none [2]unix.CapUserData
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
-	if errno != 0 {
-		return fmt.Errorf("capabilities: %w", errno)
+	return os.NewSyscallError("capset", unix.Capset(&header, &none[0]))
+}
+
+// mustDropThread makes the caller's thread its own and takes its capabilities.
+// What hears from the unit has none.
+func mustDropThread() {
+	runtime.LockOSThread()
+	if err := dropHere(); err != nil {
+		os.Exit(1) // and all with it
 	}
-	return nil
 }
 
 func restrictSelf(ruleset int) error {
