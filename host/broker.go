@@ -49,6 +49,9 @@ type BrokerConfig struct {
 	// WorkDir is the guest path that the unit's relative names begin at, if its
 	// toolchain knows of one; it grants nothing. Empty is none.
 	WorkDir string
+	// Start is where a native unit begins; empty is WorkDir where the unit is shown it,
+	// else its image's, else its home.
+	Start string
 	// Hidden are host paths that no grant reaches: where keys and records are.
 	Hidden []string
 

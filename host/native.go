@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -18,7 +19,7 @@ type Native struct {
 	// Root is the unpacked directory of a tree.
 	Root *os.File
 	// Again addresses anew what Program or Root hold (§7.5).
-	Again func() (joulebox.ID, error)
+	Again func(context.Context) (joulebox.ID, error)
 	// Env are the variables that the image itself declares.
 	Env []string
 	// UID and GID are who the program is, within.
@@ -30,7 +31,7 @@ type Native struct {
 // Intact reports a difference between what was run and what the image id says,
 // which is tampering.
 func (n *Native) Intact() error {
-	id, err := n.Again()
+	id, err := n.Again(context.Background())
 	if err == nil && id != n.ID {
 		err = fmt.Errorf("image: got %s after the run, want %s", id, n.ID)
 	}

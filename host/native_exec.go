@@ -24,8 +24,7 @@ type execs struct {
 }
 
 func newExecs(j Job) *execs {
-	p := j.Broker.config.Grants.Process
-	return &execs{broker: j.Broker, sealed: len(p.AllowHashes)+len(p.DenyHashes) > 0, want: j.Native.Image.Program.B3}
+	return &execs{broker: j.Broker, sealed: hashesBind(j.Broker.config.Grants), want: j.Native.Image.Program.B3}
 }
 
 func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
@@ -33,8 +32,9 @@ func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
 		return x.entry(e)
 	}
 	d := x.broker.enforcer.MayExec(e.Path, e.Hash)
-	if e.Role == execwatch.Loader && !e.Writable && !x.denied(e) {
-		// What the kernel loads a program with is part of the program.
+	if e.Role == execwatch.Loader && !(x.sealed && e.Writable) && !x.denied(e) {
+		// What the kernel loads a program with is part of the program. Where names decide
+		// they are advisory anyway; where contents do, it must be as it was.
 		d = grant.Decision{Allowed: true, Reason: "the loader of a program that is allowed"}
 	}
 	if d.Allowed && !x.room() {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func HostProgram(path string) (n *Native, err error) {
 	if n.ID, err = n.Image.ID(); err != nil {
 		return nil, err
 	}
-	n.Again = func() (joulebox.ID, error) {
+	n.Again = func(context.Context) (joulebox.ID, error) {
 		id, err := sumFile(file)
 		if err != nil {
 			return joulebox.ID{}, err

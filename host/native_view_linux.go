@@ -47,7 +47,7 @@ func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 	}
 	spec = cell.Spec{
 		Argv: b.config.Args, Env: mergeEnv(nativeEnv, []string{"HOME=" + nativeHome(n.UID)}, n.Env, b.config.Env), Path: j.Unit.Entrypoint[0], Program: n.Program,
-		UID: n.UID, GID: n.GID, Root: cell.Root{Dir: n.Root, Writable: n.Root != nil},
+		UID: n.UID, GID: n.GID, Root: cell.Root{Dir: n.Root, Writable: n.Root != nil && !hashesBind(b.config.Grants)},
 		Limits: cell.Limits{Memory: j.Limits.Memory, Processes: nativeTasks, OpenFiles: nativeHandles,
 			ReadIOPS: shareIOPS, WriteIOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
 	}
@@ -76,11 +76,17 @@ func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 // nativeDir is where the program begins: where the caller is, if it is shown there,
 // else where the image says.
 func (c BrokerConfig) nativeDir(n *Native, views []grant.View) string {
+	if c.Start != "" {
+		return c.Start
+	}
 	if c.WorkDir != "" && slices.ContainsFunc(views, func(v grant.View) bool { return v.Whole(grant.Read) && holds(v.Path, c.WorkDir) }) {
 		return c.WorkDir
 	}
-	if n.WorkDir != "" {
+	switch {
+	case n.WorkDir != "":
 		return n.WorkDir
+	case n.Root != nil:
+		return "/"
 	}
 	return nativeHome(n.UID)
 }
@@ -168,3 +174,7 @@ func mountable(v grant.View, n *node) error {
 	}
 	return errors.New("it is neither a file nor a folder")
 }
+
+// hashesBind reports whether a grant decides about programs by their content: then
+// nothing that can be written to is run from.
+func hashesBind(g grant.Set) bool { return len(g.Process.AllowHashes)+len(g.Process.DenyHashes) > 0 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ type prepared struct {
 // to the writers; what the unit logs is dropped.
 func (it *unitItem) prepare(c *console, challenge []byte, out, err io.Writer) (p prepared, failed error) {
 	f := it.flags()
-	program, failed := f.program(c, append([]string{it.Program}, it.Args...))
+	program, failed := f.program(context.Background(), c, append([]string{it.Program}, it.Args...))
 	if failed != nil {
 		return p, failed
 	}

@@ -13,17 +13,21 @@ import (
 // handed is what a run is given beside its unit: streams, variables, mounts.
 type handed struct {
 	host.BrokerConfig
-	stdin *os.File // to close
+	stdin   *os.File // to close
+	program *program // likewise
 }
 
 func (h *handed) close() {
+	if h.program != nil {
+		h.program.close()
+	}
 	if h.stdin != nil {
 		_ = h.stdin.Close()
 	}
 }
 
 func (f *runFlags) handed(c *console, p *program) (h *handed, err error) {
-	h = &handed{BrokerConfig: host.BrokerConfig{
+	h = &handed{program: p, BrokerConfig: host.BrokerConfig{
 		Stdin: c.in, Stdout: c.out, Stderr: c.err,
 		Log: c.err, Journal: f.journaling(),
 	}}
@@ -44,6 +48,7 @@ func (f *runFlags) handed(c *console, p *program) (h *handed, err error) {
 		return nil, err
 	}
 	h.WorkDir, _ = workDir() // without one, relative names mean nothing
+	h.Start = f.workDir
 	state, err := custody.StateDir()
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/host"
 	"github.com/joulebox/joulebox/internal/lang"
+	"github.com/joulebox/joulebox/internal/rootfs"
 	"github.com/joulebox/joulebox/internal/wat"
 	"github.com/joulebox/joulebox/supervisor"
 )
@@ -26,6 +28,7 @@ type program struct {
 	language  *lang.Language // nil for a module
 	native    *host.Native   // what a native program is executed from
 	path      string         // of a native program, as it sees it
+	root      *rootfs.Root   // that it is in, if it comes from an image
 	script    lang.Program
 }
 
@@ -33,7 +36,10 @@ type program struct {
 const maxScript = 64 << 20
 
 // program reads a module, or a script together with the language that runs it.
-func (f *runFlags) program(c *console, args []string) (p *program, err error) {
+func (f *runFlags) program(ctx context.Context, c *console, args []string) (p *program, err error) {
+	if f.image != "" {
+		return f.imageProgram(ctx, args)
+	}
 	if len(args) > 0 {
 		native, err := f.isNative(args[0])
 		if err != nil {
@@ -222,4 +228,14 @@ func (p *program) environment(named []string) []string {
 		}
 	}
 	return env
+}
+
+// close lets go of what the program was read from.
+func (p *program) close() {
+	switch {
+	case p.root != nil:
+		_ = p.root.Close()
+	case p.native != nil:
+		_ = p.native.Close()
+	}
 }

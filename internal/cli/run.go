@@ -37,6 +37,7 @@ type runFlags struct {
 	image     string // of a native program
 	workDir   string
 	tty       bool
+	resolve   bool
 	host      hostProcess
 }
 
@@ -64,7 +65,7 @@ mounted is the same path on this host.
 		Args:        cobra.ArbitraryArgs,
 		Annotations: map[string]string{ownCodes: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && !cmd.Flags().Changed("code") {
+			if len(args) == 0 && !cmd.Flags().Changed("code") && f.image == "" && f.profile == "" {
 				return fail(exitDecline, errNoProgram, helpHint(cmd))
 			}
 			return c.run(cmd.Context(), f, args)
@@ -86,6 +87,9 @@ func (f *runFlags) register(to *pflag.FlagSet) {
 	to.StringArrayVar(&f.with, "with", nil, "put a `FILE` or folder into the script's image beside it, to be imported")
 	to.StringVar(&f.entry, "entry", "", "call this `EXPORT` instead of _start or run")
 	to.StringVar(&f.stdin, "stdin", "", "read standard input from `FILE`")
+	to.StringVar(&f.image, "image", "", "run a native program of the image `REF`: dir:PATH, oci:PATH[:TAG], oci-archive:FILE, docker-archive:FILE, docker://NAME@sha256:…, or a path")
+	to.BoolVar(&f.resolve, "resolve", false, "let --image be a tag, and look up which digest it is")
+	to.StringVar(&f.workDir, "workdir", "", "let a native program begin in the folder `PATH`, as it sees it")
 	to.BoolVarP(&f.tty, "tty", "t", false, "give a native program this terminal")
 	to.StringVar(&f.challenge, "challenge", "", "bind a relying party's freshness value `C` into the record: base64url, or hex: and hex digits, of 8 to 64 bytes")
 	to.StringVar(&f.bundle, "bundle", "", "write the bundle, which anyone can verify, to `FILE`")
@@ -115,7 +119,7 @@ func (c *console) run(ctx context.Context, f runFlags, args []string) error {
 	if processes != nil {
 		defer processes.Close()
 	}
-	program, err := f.program(c, args)
+	program, err := f.program(ctx, c, args)
 	if err != nil {
 		return c.declined(err, f.json)
 	}
