@@ -28,6 +28,9 @@ import (
 // out, and does what it is told over descriptor 3.
 const insideEnv = "NETSTACK_TEST_INSIDE"
 
+// outsideToo is such a process in the host's network, for comparison.
+const outsideToo = "none"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(insideEnv) != "" {
 		if err := beUnit(); err != nil {
@@ -43,18 +46,23 @@ type order struct{ Op, Args []string }
 type answered struct{ Out, Err string }
 
 func beUnit() error {
-	if err := writeFiles(); err != nil {
-		return err
+	if os.Getenv(insideEnv) != outsideToo {
+		if err := writeFiles(); err != nil {
+			return err
+		}
 	}
-	files, err := Setup([]byte(os.Getenv(insideEnv)))
-	if err != nil {
-		return err
+	var files []*os.File
+	if config := os.Getenv(insideEnv); config != outsideToo {
+		var err error
+		if files, err = Setup([]byte(config)); err != nil {
+			return err
+		}
 	}
 	var fds []int
 	for _, f := range files {
 		fds = append(fds, int(f.Fd())) // and blocking from here on, as others hand it
 	}
-	if err := unix.Sendmsg(3, []byte{0}, unix.UnixRights(fds...), nil, 0); err != nil {
+	if err := unix.Sendmsg(3, []byte{0}, unix.UnixRights(append(fds, 3)...), nil, 0); err != nil {
 		return err
 	}
 	if err := closeFiles(files); err != nil {
@@ -237,7 +245,12 @@ func (u *unit) spawn(who who, config []byte) (files []*os.File) {
 	u.cmd.Env = append(os.Environ(), insideEnv+"="+string(config), "GODEBUG=netdns=go")
 	u.cmd.ExtraFiles = []*os.File{theirs}
 	u.cmd.Stderr = os.Stderr
-	u.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	u.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if config == nil {
+		u.cmd.Env = append(u.cmd.Env, insideEnv+"="+outsideToo)
+	} else {
+		u.cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNET | unix.CLONE_NEWNS
+	}
 	if who.user {
 		u.cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		u.cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: who.as, Size: 1}}
@@ -269,7 +282,8 @@ func (u *unit) spawn(who who, config []byte) (files []*os.File) {
 		u.Fatal(err)
 	}
 	u.in, u.out = json.NewDecoder(u.control), json.NewEncoder(u.control)
-	for _, fd := range fds {
+	unix.Close(fds[len(fds)-1]) // which only was there so that there is one
+	for _, fd := range fds[:len(fds)-1] {
 		files = append(files, os.NewFile(uintptr(fd), "handed out"))
 	}
 	return files

@@ -113,3 +113,9 @@ func (g *group) wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+func (g *group) busy() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.n > 0
+}

@@ -70,39 +70,58 @@ func (l *link) queue() (n int, err error) {
 	return n, errors.Join(failed, err)
 }
 
-// serve hands on what the unit sends, until the device is closed.
+// waiting reports whether the unit has sent what isn't read yet.
+func (l *link) waiting() (found bool) {
+	_ = l.raw.Control(func(fd uintptr) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		found = err == nil && n == 1 && p[0].Revents == unix.POLLIN
+	})
+	return found
+}
+
+// serve hands on what the unit sends, until the device is closed. What the stack
+// reads of a packet and what it only passes on are apart: it copies what it reads.
 func (l *link) serve() error {
 	head := make([]byte, vnetHeader, vnetHeader+ethHeader)
 	if l.ethernet {
 		head = head[:cap(head)]
 	}
-	var view *buffer.View
+	front := make([]byte, frontBytes)
+	var rest *buffer.View
 	for {
-		if view == nil {
-			view = buffer.NewViewSize(mtu)
+		if rest == nil {
+			rest = buffer.NewViewSize(mtu)
 		}
-		n, err := l.read([][]byte{head, view.AsSlice()})
+		n, err := l.read([][]byte{head, front, rest.AsSlice()})
 		if err != nil {
-			view.Release()
+			rest.Release()
 			return err
 		}
-		if n -= len(head); n <= 0 || several(head) || !clean(view.AsSlice()[:n]) {
+		n -= len(head)
+		if n <= 0 || several(head) || !clean(front[:min(n, frontBytes)]) {
 			continue
 		}
-		packet := view
-		if n <= small {
-			packet = buffer.NewViewWithData(view.AsSlice()[:n])
-		} else {
-			packet.CapLength(n)
-			view = nil
+		packet := buffer.MakeWithView(buffer.NewViewWithData(front[:min(n, frontBytes)]))
+		switch more := n - frontBytes; {
+		case more > small:
+			rest.CapLength(more)
+			_ = packet.Append(rest)
+			rest = nil
+		case more > 0:
+			_ = packet.Append(buffer.NewViewWithData(rest.AsSlice()[:more]))
 		}
-		l.deliver(packet)
+		l.deliver(front[0]>>4, packet)
 	}
 }
 
-// small is up to where a packet is copied rather than given the memory that the
-// largest one needs.
-const small = 8 << 10
+const (
+	// frontBytes are enough for the longest headers: of IPv6 and TCP with options.
+	frontBytes = 128
+	// small is up to where the rest of a packet is copied rather than given the
+	// memory that the largest one needs.
+	small = 8 << 10
+)
 
 func (l *link) read(into [][]byte) (n int, err error) {
 	failed := l.raw.Read(func(fd uintptr) bool {
@@ -119,15 +138,15 @@ func (l *link) read(into [][]byte) (n int, err error) {
 	return n, err
 }
 
-func (l *link) deliver(v *buffer.View) {
+func (l *link) deliver(version byte, b buffer.Buffer) {
 	protocol := header.IPv4ProtocolNumber
-	if v.AsSlice()[0]>>4 == 6 {
+	if version == 6 {
 		protocol = header.IPv6ProtocolNumber
 	}
 	l.mu.RLock()
 	to := l.attach
 	l.mu.RUnlock()
-	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(v)})
+	packet := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: b})
 	defer packet.DecRef()
 	if to != nil {
 		packet.RXChecksumValidated = true

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -39,6 +40,7 @@ type Stack struct {
 
 	connections, datagrams chan struct{} // one element for each that is open
 	sending                group         // connections whose unit may still send
+	exchanges              sync.Map      // of *exchange
 }
 
 const nic = 1
@@ -154,9 +156,38 @@ func (s *Stack) tune() error {
 // Counts are the sums so far; those of an open connection are in as they grow.
 func (s *Stack) Counts() Counts { return s.ledger.sums() }
 
-// Drain waits until the unit has nothing more to send on any connection, as it has
-// once its processes are gone, and all of that is handed to the host's kernel.
-func (s *Stack) Drain(ctx context.Context) error { return s.sending.wait(ctx) }
+// Drain waits until all that the unit has sent is handed to the host's kernel, if
+// its processes are gone; as long as one isn't, it may wait for ctx to end.
+func (s *Stack) Drain(ctx context.Context) error {
+	for quiet := false; ; {
+		if err := s.sending.wait(ctx); err != nil {
+			return err
+		}
+		waiting, datagrams := s.waiting()
+		if !waiting && (quiet || !datagrams) {
+			return nil
+		}
+		// A datagram that was just taken from its port is seen by neither look, so
+		// there are two.
+		quiet = !waiting
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// waiting reports whether something that the unit has sent is still to be read, and
+// whether there are ports for datagrams.
+func (s *Stack) waiting() (found, datagrams bool) {
+	s.exchanges.Range(func(x, _ any) bool {
+		datagrams = true
+		found = found || x.(*exchange).busy()
+		return true
+	})
+	return found || s.link.waiting() || s.sending.busy(), datagrams
+}
 
 // Close ends every connection and the device, and waits for what served them. A
 // second call does nothing.

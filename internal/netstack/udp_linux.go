@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -45,6 +46,7 @@ func (s *Stack) handleUDP(r *udp.ForwarderRequest) bool {
 		return true
 	}
 	x.ep, x.unit = ep, gonet.NewUDPConn(&x.events, ep)
+	s.exchanges.Store(x, nil)
 	go x.serve()
 	return true
 }
@@ -59,9 +61,17 @@ type exchange struct {
 	conn   net.Conn
 	idle   *time.Timer
 	left   func()
+	// carrying is set while a datagram is on its way through.
+	carrying atomic.Bool
+}
+
+// busy reports whether there is something to send.
+func (x *exchange) busy() bool {
+	return x.carrying.Load() || x.ep.Readiness(waiter.ReadableEvents) != 0
 }
 
 func (x *exchange) over() {
+	x.exchanges.Delete(x)
 	x.left()
 	<-x.datagrams
 	x.flows.Done()
@@ -105,11 +115,13 @@ func (x *exchange) send() (sum int64, err error) {
 	for {
 		if x.ep.Readiness(waiter.ReadableEvents) == 0 {
 			x.left() // what came before it was connected is sent
+			x.carrying.Store(false)
 		}
 		n, err := x.unit.Read(b)
 		if err != nil {
 			return sum, nil
 		}
+		x.carrying.Store(true)
 		x.idle.Reset(datagramIdle)
 		list, err := look.inspect(b[:n])
 		if err != nil {
