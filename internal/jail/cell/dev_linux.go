@@ -21,13 +21,7 @@ var devLinks = map[string]string{
 
 // dev makes a small /dev, with terminals of its own.
 func (v *view) dev() error {
-	if err := v.place("/dev", true); err != nil {
-		return err
-	}
-	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64m"); err != nil {
-		return os.NewSyscallError("mount /dev", err)
-	}
-	if err := v.adopt("/dev"); err != nil {
+	if err := v.devFolder(); err != nil {
 		return err
 	}
 	for _, name := range devices {
@@ -35,7 +29,7 @@ func (v *view) dev() error {
 			return err
 		}
 		// nodev would make it a file that can't be opened.
-		if err := bind(v.host, "dev/"+name, "/dev/"+name, noSuid|noExec, false); err != nil {
+		if err := bind(v.host, "dev/"+name, "/dev/"+name, 0, false); err != nil {
 			return err
 		}
 	}
@@ -45,6 +39,14 @@ func (v *view) dev() error {
 		}
 	}
 	return v.terminals()
+}
+
+// devFolder is where they are: in the root, if that is the cell's own.
+func (v *view) devFolder() error {
+	if v.order.Root == nil {
+		return makePlace("/dev", true)
+	}
+	return v.own("/dev", 0o755)
 }
 
 // terminals mounts the unit's terminals, and opens the first when it is to have

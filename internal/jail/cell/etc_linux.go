@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostSettings are what programs need of the host's /etc. None of it is secret or
-// names the machine or its users.
-var hostSettings = []string{
-	"etc/alternatives", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d",
-	"etc/ssl/certs", "etc/ssl/openssl.cnf", "etc/ca-certificates", "etc/ca-certificates.conf", "etc/pki/tls/certs",
-	"etc/pki/tls/cert.pem", "etc/pki/ca-trust", "etc/crypto-policies", "etc/gcrypt",
-	"etc/mime.types", "etc/protocols", "etc/services", "etc/rpc", "etc/magic", "etc/os-release", "etc/debian_version",
-	"etc/terminfo", "etc/inputrc", "etc/fonts", "etc/python3", "etc/python3.11", "etc/perl", "etc/java",
-	"etc/nodejs", "etc/postgresql-common", "etc/xml", "etc/sgml", "etc/login.defs", "etc/profile", "etc/bash.bashrc",
-}
+// hostSettings are what programs need of the host's /etc, and hostFolders where
+// they lie. None of it is secret or names the machine or its users.
+var (
+	hostFolders  = []string{"/etc", "/etc/ssl", "/etc/pki", "/etc/pki/tls"}
+	hostSettings = []string{
+		"etc/alternatives", "etc/ld.so.cache", "etc/ssl/certs", "etc/ssl/openssl.cnf", "etc/pki/tls/certs", "etc/pki/tls/cert.pem",
+		"etc/pki/ca-trust", "etc/crypto-policies", "etc/mime.types", "etc/protocols", "etc/services", "etc/os-release",
+		"etc/debian_version", "etc/fonts", "etc/python3", "etc/python3.11", "etc/perl", "etc/nodejs", "etc/postgresql-common",
+	}
+)
 
 // files writes the cell's own files: users, hosts and what the spec has.
 func (v *view) files() error {
@@ -83,46 +83,40 @@ func home(uid uint32) string {
 	return "/home/" + user
 }
 
-// private mounts the folders that are the unit's alone and go with it. With a
-// writable root they are the root's, but for shared memory.
+// private makes the folders that are the unit's alone. With a writable root they
+// are the root's, but for shared memory.
 func (v *view) private() error {
-	list := map[string]string{"/dev/shm": "1777"}
+	type folder struct {
+		at   string
+		mode uint32
+	}
+	list := []folder{{"/dev/shm", 0o1777}}
 	if !v.order.Writable {
-		list["/tmp"], list["/var/tmp"], list["/run"] = "1777", "1777", "755"
+		list = append(list, folder{"/tmp", 0o1777}, folder{"/var/tmp", 0o1777}, folder{"/run", 0o755})
 	}
 	if v.order.Root == nil {
-		list[home(v.order.UID)] = "700"
+		list = append(list, folder{home(v.order.UID), 0o700})
 	}
-	for at, mode := range list {
-		if err := v.place(at, true); err != nil {
+	for _, f := range list {
+		if err := v.own(f.at, f.mode); err != nil {
 			return err
 		}
-		if err := v.tmpfs(at, mode); err != nil {
-			return err
-		}
-		if err := v.adopt(at); err != nil {
-			return err
-		}
-		// A rule reaches into what is mounted beneath: a folder with a mount in it is the
-		// mount's, and not the unit's own any more.
-		if !v.above(at) {
-			v.rule(at, rightsOwn, true)
-		}
+		v.rule(f.at, rightsOwn, true)
 	}
 	return nil
 }
 
 // overlay makes the root of a folder: what is written lies over it, in memory.
 func (v *view) overlay() error {
-	for _, name := range []string{"upper", "work", "root"} {
+	for _, name := range []string{"upper", "work", "layers"} {
 		if err := unix.Mkdir(name, 0o755); err != nil {
 			return os.NewSyscallError("mkdir", err)
 		}
 	}
 	options := fmt.Sprintf("lowerdir=/proc/self/fd/%d,upperdir=upper,workdir=work,userxattr", v.rootFD)
-	if err := unix.Mount("overlay", "root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := unix.Mount("overlay", "layers", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("root: a private layer over it: %w", os.NewSyscallError("mount overlay", err))
 	}
 	unix.Close(v.rootFD)
-	return os.NewSyscallError("chdir", unix.Chdir("root"))
+	return os.NewSyscallError("chdir", unix.Chdir("layers"))
 }

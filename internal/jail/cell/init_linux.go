@@ -104,11 +104,12 @@ func (i *inner) build() error {
 	if err := i.receive(); err != nil {
 		return err
 	}
+	unix.Umask(0) // modes are as they are written here
 	network, err := i.namespaces()
 	if err != nil {
 		return err
 	}
-	i.view = view{order: &i.order, handed: i.handed, own: map[uint64]bool{}, ptmx: -1}
+	i.view = view{order: &i.order, handed: i.handed, owned: map[uint64]bool{}, ptmx: -1}
 	if err := i.view.build(); err != nil {
 		return need(nameView, err)
 	}
@@ -212,6 +213,7 @@ func (i *inner) start() error {
 	if err := i.bound(); err != nil {
 		return err
 	}
+	unix.Umask(0o022)
 	if err := i.confine(); err != nil {
 		return err
 	}

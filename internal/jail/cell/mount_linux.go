@@ -49,16 +49,30 @@ func bind(dir int, name string, to string, attributes uint64, recursive bool) er
 	return nil
 }
 
-// tmpfs mounts memory at a path of the view.
-func (v *view) tmpfs(at string, mode string) error {
-	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+// own makes a folder of the unit's own at a path of the view: in memory, and gone
+// with it. All of them are parts of one filesystem.
+func (v *view) own(at string, mode uint32) error {
+	attributes := uint64(noSuid | noDev)
 	if v.order.NoExec {
-		flags |= unix.MS_NOEXEC
+		attributes |= noExec
 	}
-	if err := unix.Mount("tmpfs", at, "tmpfs", flags, "mode="+mode+v.size()); err != nil {
-		return fmt.Errorf("%s: %w", at, os.NewSyscallError("mount tmpfs", err))
+	if v.order.Root == nil { // the root is that filesystem
+		if err := v.place(at, true); err != nil {
+			return err
+		}
+		if err := unix.Chmod(at, mode); err != nil {
+			return &os.PathError{Op: "chmod", Path: at, Err: err}
+		}
+		return bind(here, at, at, attributes, false)
 	}
-	return nil
+	name := strings.ReplaceAll(strings.TrimPrefix(at, "/"), "/", ".")
+	if err := unix.Mkdirat(v.memory, name, mode); err != nil {
+		return &os.PathError{Op: "mkdir", Path: at, Err: err}
+	}
+	if err := v.place(at, true); err != nil {
+		return err
+	}
+	return bind(v.memory, name, at, attributes, false)
 }
 
 // size bounds a tmpfs where memory is bounded: what doesn't fit is an error to who
@@ -83,33 +97,39 @@ var errNoPlace = errors.New("there is no such place, and nothing is made where t
 // place makes a mount point, and what is missing above it, in what is the cell's
 // own. Links are followed within the view.
 func (v *view) place(at string, dir bool) error {
-	if !strings.HasPrefix(at, "/") {
-		return fmt.Errorf("%s: %w", at, errNoPlace)
-	}
 	var st unix.Stat_t
-	if err := unix.Stat(at, &st); err == nil {
+	err := unix.Stat(at, &st)
+	if err == nil {
 		if have := st.Mode&unix.S_IFMT == unix.S_IFDIR; have != dir {
 			return fmt.Errorf("%s: a folder and a file can't cover each other", at)
 		}
 		return nil
 	}
 	above := path.Dir(at)
+	if above == at {
+		return &os.PathError{Op: "stat", Path: at, Err: err}
+	}
 	if err := v.place(above, true); err != nil {
 		return err
 	}
 	if err := unix.Stat(above, &st); err != nil {
 		return &os.PathError{Op: "stat", Path: above, Err: err}
 	}
-	if !v.own[uint64(st.Dev)] {
+	if !v.owned[uint64(st.Dev)] {
 		return fmt.Errorf("%s: %w", at, errNoPlace)
 	}
-	if dir {
-		if err := unix.Mkdir(at, 0o755); err != nil {
-			return &os.PathError{Op: "mkdir", Path: at, Err: err}
-		}
-		return nil
+	return makePlace(at, dir)
+}
+
+// makePlace makes a mount point where there is nothing.
+func makePlace(at string, dir bool) error {
+	if !dir {
+		return makeFile(at, nil, 0o444)
 	}
-	return makeFile(at, nil, 0o444)
+	if err := unix.Mkdir(at, 0o755); err != nil {
+		return &os.PathError{Op: "mkdir", Path: at, Err: err}
+	}
+	return nil
 }
 
 func makeFile(at string, data []byte, mode uint32) error {

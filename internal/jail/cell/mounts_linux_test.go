@@ -279,7 +279,7 @@ func listing(t testing.TB, dir string) (list string) {
 }
 
 func TestPrivateFolders(t *testing.T) {
-	s := shell("cd /tmp && ls -A; echo x > mine; ls /home; ls -A /home/unit; ls -A /run; ls -A /sys; ls -A /dev/shm; ls /proc/sys/fs 2>/dev/null; echo $HOME")
+	s := shell("cd /tmp && ls -A; echo x > mine; ls /home; ls -A /home/unit; ls -A /run; ls -A /sys; ls -A /dev/shm; echo $HOME")
 	write(t, filepath.Join(os.TempDir(), "joulebox-cell-test"), "")
 	defer os.Remove(filepath.Join(os.TempDir(), "joulebox-cell-test"))
 	lines(t, s, "unit", "")

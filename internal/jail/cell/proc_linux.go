@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maskedProc is what of /proc tells of the machine or of other units, holds the
-// host's secrets or leads out. The rest of what isn't a process is read-only.
-var maskedProc = []string{
-	"acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "tty", "dynamic_debug",
-	"buddyinfo", "config.gz", "consoles", "diskstats", "dma", "execdomains", "fb", "interrupts", "iomem", "ioports",
-	"kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
-	"locks", "mdstat", "misc", "modules", "mtrr", "pagetypeinfo", "partitions", "sched_debug", "schedstat",
-	"slabinfo", "softirqs", "swaps", "sysrq-trigger", "timer_list", "vmallocinfo", "zoneinfo",
-	"sys/dev", "sys/fs", "sys/vm/block_dump", "pressure",
-}
+// What of /proc tells of the machine or of other units, holds the host's secrets or
+// leads out. The rest of what isn't a process is read-only.
+var (
+	maskedFolders = []string{"acpi", "asound", "bus", "driver", "fs", "irq", "pressure", "scsi", "dynamic_debug"}
+	maskedFiles   = []string{
+		"config.gz", "diskstats", "interrupts", "iomem", "ioports", "kallsyms", "kcore", "key-users", "keys", "kmsg",
+		"kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "locks", "mdstat", "modules", "pagetypeinfo", "partitions",
+		"sched_debug", "slabinfo", "softirqs", "swaps", "sysrq-trigger", "timer_list", "vmallocinfo", "zoneinfo",
+	}
+)
 
 // proc mounts the unit's own processes, and covers what isn't theirs. It is
 // read-only as a whole: writing to it changes the machine or code that runs. A
@@ -35,26 +35,36 @@ func (v *view) proc() error {
 	if err := v.makeMasks(); err != nil {
 		return err
 	}
-	for _, name := range maskedProc {
-		var st unix.Stat_t
-		if err := unix.Lstat("/proc/"+name, &st); err != nil {
-			continue // kernels differ
-		}
-		if err := v.mask("/proc/"+name, st.Mode&unix.S_IFMT == unix.S_IFDIR); err != nil {
-			return err
+	for n, list := range [][]string{maskedFolders, maskedFiles} {
+		for _, name := range list {
+			if err := maskReadable("/proc/"+name, n == 0); err != nil {
+				return err
+			}
 		}
 	}
 	if err := timeNamespace(); err != nil { // while its offsets can be written
 		return err
 	}
 	v.rule("/proc", rightsProc, true)
-	return setHere("/proc", readOnly|noSuid|noDev|noExec)
+	if err := unix.MountSetattr(here, "/proc", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnly | noSuid | noDev | noExec}); err != nil {
+		return os.NewSyscallError("mount_setattr /proc", err)
+	}
+	return nil
+}
+
+// maskReadable covers what this process could read, which has more rights than the
+// unit. Kernels and users differ in what that is.
+func maskReadable(at string, dir bool) error {
+	if unix.Faccessat(here, at, unix.R_OK, unix.AT_EACCESS) != nil {
+		return nil
+	}
+	return mask(at, dir, 0)
 }
 
 // The masks: what covers has the type of what is covered, and no rights.
 const (
-	maskFile = "/dev/.file"
-	maskDir  = "/dev/.dir"
+	maskFile = "/.file"
+	maskDir  = "/.folder"
 )
 
 func (v *view) makeMasks() error {
@@ -67,21 +77,16 @@ func (v *view) makeMasks() error {
 	return nil
 }
 
-func (v *view) mask(at string, dir bool) error {
+func mask(at string, dir bool, attributes uint64) error {
 	with := maskFile
 	if dir {
 		with = maskDir
 	}
-	return bind(here, with, at, readOnly|noSuid|noDev|noExec, false)
+	return bind(here, with, at, attributes, false)
 }
 
 // sys is empty: it shows devices, power and control groups.
-func (v *view) sys() error {
-	if err := v.place("/sys", true); err != nil {
-		return err
-	}
-	return nil
-}
+func (v *view) sys() error { return v.place("/sys", true) }
 
 // timeNamespace lets the unit's clocks begin with it. It holds for children of the
 // calling thread.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +18,10 @@ type view struct {
 	order  *order
 	handed []int
 	host   int // the host's root, O_PATH
-	// own are the filesystems that hold nothing but what the cell has put there.
-	own map[uint64]bool
+	// owned are the filesystems that hold nothing but what the cell has put there.
+	owned map[uint64]bool
+	// memory is the cell's own filesystem, O_PATH.
+	memory int
 	// readable, writable are places for Landlock's rules.
 	rules             []rule
 	programFD, rootFD int
@@ -119,6 +120,10 @@ func (v *view) enterRoot() error {
 	if err := unix.Chdir("/.."); err != nil {
 		return os.NewSyscallError("chdir", err)
 	}
+	var err error
+	if v.memory, err = unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("open", err)
+	}
 	if v.order.Root != nil {
 		if err := v.overlay(); err != nil {
 			return err
@@ -142,7 +147,7 @@ func (v *view) adopt(at string) error {
 	if err := unix.Stat(at, &st); err != nil {
 		return &os.PathError{Op: "stat", Path: at, Err: err}
 	}
-	v.own[uint64(st.Dev)] = true
+	v.owned[uint64(st.Dev)] = true
 	return nil
 }
 
@@ -155,8 +160,10 @@ func (v *view) hostRoot() error {
 			return err
 		}
 	}
-	if err := unix.Mkdir("/etc", 0o755); err != nil {
-		return os.NewSyscallError("mkdir /etc", err)
+	for _, name := range hostFolders {
+		if err := makePlace(name, true); err != nil {
+			return err
+		}
 	}
 	for _, name := range hostSettings {
 		if err := v.show(name); err != nil {
@@ -176,18 +183,10 @@ func (v *view) show(name string) error {
 	}
 	to := "/" + name
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		target := make([]byte, 4096)
-		n, err := unix.Readlinkat(v.host, name, target)
-		if err != nil {
-			return &os.PathError{Op: "readlink", Path: to, Err: err}
-		}
-		if err := unix.Symlink(string(target[:n]), to); err != nil {
-			return &os.PathError{Op: "symlink", Path: to, Err: err}
-		}
-		return nil
+		return v.showLink(name, to)
 	}
 	dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
-	if err := v.place(to, dir); err != nil {
+	if err := makePlace(to, dir); err != nil {
 		return err
 	}
 	if err := bind(v.host, name, to, readOnly|noSuid|noDev, dir); err != nil {
@@ -195,6 +194,18 @@ func (v *view) show(name string) error {
 	}
 	if !strings.Contains(name, "/") {
 		v.rule(to, rightsRun, true)
+	}
+	return nil
+}
+
+func (v *view) showLink(name, to string) error {
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(v.host, name, target)
+	if err != nil {
+		return &os.PathError{Op: "readlink", Path: to, Err: err}
+	}
+	if err := unix.Symlink(string(target[:n]), to); err != nil {
+		return &os.PathError{Op: "symlink", Path: to, Err: err}
 	}
 	return nil
 }
@@ -250,6 +261,7 @@ func (v *view) layCopy(text []byte) error {
 // leaveHost lets go of the host's view.
 func (v *view) leaveHost() error {
 	unix.Close(v.host)
+	unix.Close(v.memory)
 	for _, p := range []*place{v.order.Root, v.order.Program} {
 		if p != nil {
 			unix.Close(v.handed[p.FD])
@@ -258,14 +270,8 @@ func (v *view) leaveHost() error {
 	for _, m := range v.order.Mounts {
 		unix.Close(v.handed[m.FD])
 	}
-	stacked := 1
-	if v.order.Root != nil {
-		stacked = 2 // the mount that the overlay was made in lies on the host's view
-	}
-	for range stacked {
-		if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-			return os.NewSyscallError("umount the host's view", err)
-		}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return os.NewSyscallError("umount the host's view", err)
 	}
 	return os.NewSyscallError("chdir", unix.Chdir("/"))
 }
@@ -277,8 +283,10 @@ func (v *view) close() error {
 			return err
 		}
 	}
-	if err := setHere("/dev", readOnly|noSuid|noExec); err != nil {
-		return err
+	if v.order.Root != nil {
+		if err := setHere("/dev", readOnly|noSuid); err != nil {
+			return err
+		}
 	}
 	if v.order.Writable {
 		return nil
@@ -288,12 +296,12 @@ func (v *view) close() error {
 
 // hide covers paths with what is empty and can't be opened.
 func (v *view) hide() error {
-	for _, at := range slices.Concat(v.order.Hidden) {
+	for _, at := range v.order.Hidden {
 		var st unix.Stat_t
 		if err := unix.Lstat(at, &st); err != nil {
 			continue
 		}
-		if err := v.mask(at, st.Mode&unix.S_IFMT == unix.S_IFDIR); err != nil {
+		if err := mask(at, st.Mode&unix.S_IFMT == unix.S_IFDIR, readOnly|noSuid|noDev|noExec); err != nil {
 			return err
 		}
 	}
