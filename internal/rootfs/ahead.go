@@ -18,26 +18,21 @@ type ahead struct {
 
 const (
 	aheadBuffers = 4
-	aheadSize    = 256 << 10
+	aheadSize    = 128 << 10
 )
 
 func newAhead(r io.Reader) *ahead {
 	a := &ahead{full: make(chan []byte, aheadBuffers), empty: make(chan []byte, aheadBuffers), stop: make(chan struct{})}
-	for range aheadBuffers {
-		a.empty <- make([]byte, aheadSize)
-	}
 	a.done.Go(func() { a.fill(r) })
 	return a
 }
 
 func (a *ahead) fill(r io.Reader) {
 	defer close(a.full)
-	for {
-		var buf []byte
-		select {
-		case <-a.stop:
+	for made := 0; ; {
+		buf, ok := a.buffer(&made)
+		if !ok {
 			return
-		case buf = <-a.empty:
 		}
 		n, err := io.ReadAtLeast(r, buf, len(buf))
 		if err == io.ErrUnexpectedEOF && n > 0 {
@@ -51,6 +46,27 @@ func (a *ahead) fill(r io.Reader) {
 			a.err = err
 			return
 		}
+	}
+}
+
+// buffer waits for an empty buffer once there are enough: small layers need few.
+func (a *ahead) buffer(made *int) (buf []byte, ok bool) {
+	if *made < aheadBuffers {
+		select {
+		case buf = <-a.empty:
+		case <-a.stop:
+			return nil, false
+		default:
+			*made++
+			buf = make([]byte, aheadSize)
+		}
+		return buf, true
+	}
+	select {
+	case buf = <-a.empty:
+		return buf, true
+	case <-a.stop:
+		return nil, false
 	}
 }
 

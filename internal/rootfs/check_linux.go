@@ -78,7 +78,7 @@ var unbounded = Limits{Bytes: math.MaxInt64, FileBytes: math.MaxInt64, Entries: 
 
 func readTree(ctx context.Context, dir int) (*record, error) {
 	boot := bootID()
-	s, err := scan(ctx, dir, newBudget(unbounded))
+	s, err := scan(ctx, dir, newBudget(unbounded), nil)
 	if err != nil {
 		return nil, errors.Join(errChanged, err)
 	}

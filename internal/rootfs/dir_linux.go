@@ -51,7 +51,7 @@ func openTree(ctx context.Context, path string, o Options) (*Root, error) {
 		return nil, cmp.Or(err, fmt.Errorf("holds the store of unpacked images, %s", stored))
 	}
 	now := time.Now()
-	before, err := scan(ctx, dir, newBudget(o.Limits))
+	before, err := scan(ctx, dir, newBudget(o.Limits), new(LeftOut))
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +123,14 @@ func (s *scanner) copy(ctx context.Context, dir int, w *work, l Limits) (*node, 
 	if err := context.Cause(ctx); err != nil {
 		return nil, LeftOut{}, err
 	}
-	after, err := scan(ctx, dir, newBudget(l))
+	after, err := scan(ctx, dir, newBudget(l), new(LeftOut))
 	if err != nil {
 		return nil, LeftOut{}, err
 	}
-	if !slices.Equal(after.found, s.found) {
+	if !slices.Equal(after.found, s.found) || *after.left != *s.left {
 		return nil, LeftOut{}, fmt.Errorf("%w while it was read; try again when nothing writes there", errChanged)
 	}
-	return treeOf(s.found, contents), LeftOut{}, nil
+	return treeOf(s.found, contents), *s.left, nil
 }
 
 // copy shares a file's blocks, and hashes the copy, or copies while hashing.

@@ -92,8 +92,6 @@ func TestDirRefuses(t *testing.T) {
 		make func(at string) error
 		want string
 	}{
-		"a pipe":         {func(at string) error { return syscall.Mkfifo(at+"/p", 0o600) }, `"/p": is a device, pipe or socket`},
-		"a socket":       {func(at string) error { return unix.Mknod(at+"/s", unix.S_IFSOCK|0o600, 0) }, "is a device, pipe or socket"},
 		"no UTF-8":       {func(at string) error { return os.WriteFile(at+"/\xff", nil, 0o600) }, "UTF-8"},
 		"a link without": {func(at string) error { return os.Symlink("\xff", at+"/l") }, "UTF-8"},
 		"nothing":        {func(at string) error { return os.RemoveAll(at) }, "no such file"},
@@ -108,6 +106,33 @@ func TestDirRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused(t, name, "dir:"+at, options(t), c.want)
+	}
+}
+
+// TestDirLeavesOut what leads out of a tree, and says how much.
+func TestDirLeavesOut(t *testing.T) {
+	at := folder(t)
+	if err := errors.Join(syscall.Mkfifo(at+"/p", 0o600), unix.Mknod(at+"/s", unix.S_IFSOCK|0o600, 0)); err != nil {
+		t.Fatal(err)
+	}
+	want := LeftOut{Pipes: 1, Sockets: 1}
+	if os.Geteuid() == 0 && unix.Mknod(at+"/c", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) == nil {
+		want.Devices = 1
+	}
+	o := options(t)
+	r := open(t, at, o)
+	if got := shape(t, r); got != folderShape || r.LeftOut != want {
+		t.Errorf("got %s and %+v, want %s and %+v", got, r.LeftOut, folderShape, want)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// In the store such a thing is a change.
+	if err := syscall.Mkfifo(r.Path+"/p", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shape(t, open(t, at, o)); got != folderShape {
+		t.Errorf("got %s", got)
 	}
 }
 

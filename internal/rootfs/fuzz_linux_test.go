@@ -164,7 +164,7 @@ func FuzzLayerBytes(f *testing.F) {
 
 // FuzzRecord: what is read is written again as it was.
 func FuzzRecord(f *testing.F) {
-	r := record{boot: "b", device: 1, bytes: 2, left: LeftOut{1, 2, 3}, entries: []unit.Entry{{Path: "/", Type: unit.Dir, Mode: 0o755}, {Path: "/a", Type: unit.File, Mode: 0o644}, {Path: "/ab", Type: unit.Link, Target: "a", Mode: 0o777}}, states: []state{{1, 2, 3}, {4, -5, 6}, {7, 8, 9}}}
+	r := record{boot: "b", device: 1, bytes: 2, left: LeftOut{1, 2, 3, 4}, entries: []unit.Entry{{Path: "/", Type: unit.Dir, Mode: 0o755}, {Path: "/a", Type: unit.File, Mode: 0o644}, {Path: "/ab", Type: unit.Link, Target: "a", Mode: 0o777}}, states: []state{{1, 2, 3}, {4, -5, 6}, {7, 8, 9}}}
 	whole := r.encode()
 	f.Add(whole[len(recordMagic) : len(whole)-32])
 	f.Fuzz(func(t *testing.T, body []byte) {

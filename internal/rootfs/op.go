@@ -56,12 +56,14 @@ const (
 type LeftOut struct {
 	Devices int // character and block devices: a unit's /dev is its own
 	Pipes   int // named pipes: they lead to nobody
+	Sockets int // of a directory, for the same reason
 	Aufs    int // what AUFS once kept for itself (".wh..wh.*")
 }
 
 func (l *LeftOut) add(o LeftOut) {
 	l.Devices += o.Devices
 	l.Pipes += o.Pipes
+	l.Sockets += o.Sockets
 	l.Aufs += o.Aufs
 }
 

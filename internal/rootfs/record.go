@@ -38,7 +38,7 @@ func (r *record) encode() []byte {
 	b := append(make([]byte, 0, 256+96*len(r.entries)), recordMagic...)
 	b = append(b, r.id[:]...)
 	b = appendText(b, r.boot)
-	for _, n := range []uint64{r.device, uint64(r.bytes), uint64(r.left.Devices), uint64(r.left.Pipes), uint64(r.left.Aufs), uint64(len(r.entries))} {
+	for _, n := range []uint64{r.device, uint64(r.bytes), uint64(r.left.Devices), uint64(r.left.Pipes), uint64(r.left.Sockets), uint64(r.left.Aufs), uint64(len(r.entries))} {
 		b = binary.AppendUvarint(b, n)
 	}
 	before := ""
@@ -91,7 +91,7 @@ func parseRecord(b []byte) (*record, error) {
 	copy(r.id[:], d.bytes(32))
 	r.boot = d.text()
 	r.device, r.bytes = d.uint(), int64(d.uint())
-	r.left = LeftOut{int(d.uint()), int(d.uint()), int(d.uint())}
+	r.left = LeftOut{int(d.uint()), int(d.uint()), int(d.uint()), int(d.uint())}
 	n := d.uint()
 	if n > uint64(len(d.rest)) {
 		return nil, errRecord

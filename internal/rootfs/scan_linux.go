@@ -20,15 +20,16 @@ type scanner struct {
 	device uint64
 	newest int64 // the last change of anything
 	found  []found
+	left   *LeftOut // what is passed over; nil refuses it
 }
 
 // scan lists what is beneath a folder, itself included, sorted by the paths' bytes.
-func scan(ctx context.Context, dir int, b *budget) (*scanner, error) {
+func scan(ctx context.Context, dir int, b *budget, left *LeftOut) (*scanner, error) {
 	var t unix.Stat_t
 	if err := unix.Fstat(dir, &t); err != nil {
 		return nil, named("stat", "", err)
 	}
-	s := &scanner{budget: b, device: t.Dev}
+	s := &scanner{budget: b, device: t.Dev, left: left}
 	if err := s.see("/", &t, ""); err != nil {
 		return nil, err
 	}
@@ -107,10 +108,25 @@ func (s *scanner) see(path string, t *unix.Stat_t, target string) error {
 			return fmt.Errorf("%q: link: %w", path, err)
 		}
 	default:
-		return fmt.Errorf("%q: is a device, pipe or socket, want files, folders and links; remove it", path)
+		return s.passOver(path, t.Mode&unix.S_IFMT)
 	}
 	s.newest = max(s.newest, f.changed, t.Mtim.Nano())
 	s.found = append(s.found, f)
+	return nil
+}
+
+func (s *scanner) passOver(path string, kind uint32) error {
+	if s.left == nil {
+		return fmt.Errorf("%q: is a device, pipe or socket", path)
+	}
+	switch kind {
+	case unix.S_IFIFO:
+		s.left.Pipes++
+	case unix.S_IFSOCK:
+		s.left.Sockets++
+	default:
+		s.left.Devices++
+	}
 	return nil
 }
 

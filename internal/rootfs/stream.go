@@ -101,7 +101,7 @@ const maxWindow = 128 << 20
 // seen in its bytes: names of media types are often wrong, and what comes out has a
 // digest of its own.
 func unpack(r io.Reader) (io.ReadCloser, error) {
-	packed := bufio.NewReaderSize(r, 256<<10)
+	packed := bufio.NewReaderSize(r, 64<<10)
 	head, err := packed.Peek(len(xzMagic))
 	if err != nil && err != io.EOF {
 		return nil, err

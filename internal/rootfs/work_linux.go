@@ -95,7 +95,7 @@ func (w *work) write(ctx context.Context, root *node) (*record, error) {
 		return nil, err
 	}
 	boot := bootID()
-	s, err := scan(ctx, dir, newBudget(unbounded))
+	s, err := scan(ctx, dir, newBudget(unbounded), nil)
 	if err != nil {
 		return nil, err
 	}
