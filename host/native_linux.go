@@ -18,6 +18,7 @@ import (
 	"github.com/joulebox/joulebox/internal/jail"
 	"github.com/joulebox/joulebox/internal/jail/cell"
 	"github.com/joulebox/joulebox/internal/jail/execwatch"
+	"github.com/joulebox/joulebox/internal/netstack"
 )
 
 // nativeExecutor is the rung of native units: S1 for one that is trusted, S3 for
@@ -31,7 +32,8 @@ func (x nativeExecutor) Classes() []joulebox.DeviceClass { return []joulebox.Dev
 func (x nativeExecutor) Counting() Counting              { return CountsCPUTime }
 
 func (x nativeExecutor) Provides(need string) bool {
-	return slices.Contains([]string{"storage", "storage.max_iops", "storage.max_read_bps", "process.exec", "host.clock", "host.random"}, need)
+	return slices.Contains([]string{"storage", "storage.max_iops", "storage.max_read_bps", "network.outbound", "process.exec",
+		"host.clock", "host.random"}, need)
 }
 
 // Unavailable says why this host can't build a cell, if it can't.
@@ -57,7 +59,8 @@ type nativeRun struct {
 	watch   *execwatch.Watch
 	execs   *execs
 	streams *nativeStreams
-	done    chan struct{} // closed when exit and err are set
+	network *netstack.Stack // nil without a grant
+	done    chan struct{}   // closed when exit and err are set
 
 	seen atomic.Int64 // CPU time
 	exit Exit
@@ -77,8 +80,11 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	r := &nativeRun{job: job, done: make(chan struct{})}
 	r.execs = newExecs(job)
 	spec.NoExec = r.execs.sealed
-	inside := within{Sealed: r.execs.sealed, Mechanism: execMechanism()}.text()
-	spec.Network, spec.Exec = inside, inside
+	inside := within{Sealed: r.execs.sealed, Mechanism: execMechanism()}
+	if inside.Network, err = job.network(&spec); err != nil {
+		return nil, err
+	}
+	spec.Network, spec.Exec = inside.text(), inside.text()
 	if r.streams, err = newNativeStreams(job.Broker); err != nil {
 		return nil, err
 	}
@@ -93,6 +99,13 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 		return nil, r.notStarted(ctx, err)
 	}
 	r.execs.cell.Store(r.cell)
+	if err = r.serveNetwork(); err != nil {
+		r.cell.Kill("it has no network")
+		_, _ = r.cell.Wait()
+		_ = r.watch.Close()
+		r.streams.close()
+		return nil, err
+	}
 	r.streams.begin(ctx, r.cell, job.Limits.Wall)
 	go r.run(ctx)
 	return r, nil
@@ -177,6 +190,7 @@ func (r *nativeRun) run(ctx context.Context) {
 	watching.Go(func() { r.endWithWatch(ended) })
 	end, err := r.cell.Wait()
 	close(ended)
+	networkErr := r.endNetwork(ctx)
 	watching.Wait()
 	watchingErr := r.watch.Close()
 	r.streams.finish()
@@ -184,7 +198,7 @@ func (r *nativeRun) run(ctx context.Context) {
 		r.err = r.execs.refusal(r.job)
 		return
 	}
-	if err = errors.Join(err, watchErr, watchingErr); err != nil {
+	if err = errors.Join(err, watchErr, watchingErr, networkErr); err != nil {
 		r.err = fmt.Errorf("native unit: %w", err)
 		return
 	}
@@ -268,6 +282,7 @@ func (b *Broker) addNative(end cell.End) {
 type within struct {
 	Sealed    bool
 	Mechanism execwatch.Mechanism
+	Network   []byte // for netstack; empty without a grant
 }
 
 func (w within) text() []byte {
@@ -288,7 +303,10 @@ var cellInside = cell.Inside{
 		if w.Mechanism == execwatch.Fanotify {
 			_ = execwatch.SealMemfds() // without it memory files have to ask for it themselves
 		}
-		return nil, nil
+		if len(w.Network) == 0 {
+			return nil, nil
+		}
+		return netstack.Setup(w.Network)
 	},
 	Exec: func(config []byte) error {
 		var w within

@@ -28,7 +28,7 @@ var parts = []part{
 	{"Anti-evasion", "§7.5", engineering, "clock, randomness, names and environment are the grant's; denied reaching about is recorded as probing", "normalised timing"},
 	{"S0 Bare, S1 Capability", "§2.2", engineering, "trusted WASM, ended from outside at its bounds; trusted native programs in a partition", "nothing below a partition for native programs"},
 	{"S2 Sandbox", "§2.2", engineering, "instruction metering, memory cap, wall and CPU time, every capability brokered; WASI preview 1 and the sandbox interface; a jailed host process without key, meter, store or network", "warm host processes outside of the agent server"},
-	{"S3 Partition", "§2.2", engineering, "native programs in namespaces, a view made of the grants, control groups, Landlock, a list of system calls; every execve decided by content; as root and as an ordinary user", "network, key-value store"},
+	{"S3 Partition", "§2.2", engineering, "native programs in namespaces, a view made of the grants, control groups, Landlock, a list of system calls; every execve decided by content; a network of its own that carries what is granted; images; as root and as an ordinary user", "key-value store, logging, inbound connections"},
 	{"S4 Unikernel, S5 MicroVM", "§2.2", absent, "", "everything: such a request is declined"},
 	{"S6 Confidential, TEE evidence", "§7.6", absent, "the form is read; a bundle at S6 ends as incomplete", "verification and generation of evidence"},
 	{"S7 Sovereign", "§7.7", absent, "the form and the audit chain", "everything else: such a request is declined"},

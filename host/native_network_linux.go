@@ -1,0 +1,63 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/joulebox/joulebox/internal/jail/cell"
+	"github.com/joulebox/joulebox/internal/netstack"
+)
+
+// network is what the cell's first process sets a network up from: nothing where no
+// endpoint is granted, since a unit without one has no network at all.
+func (j Job) network(spec *cell.Spec) ([]byte, error) {
+	outbound := j.Broker.config.Grants.Network.Outbound
+	if len(outbound) == 0 {
+		return nil, nil
+	}
+	spec.Files = append(spec.Files,
+		cell.File{Path: "/etc/resolv.conf", Data: []byte(netstack.ResolvConf())},
+		cell.File{Path: "/etc/hosts", Data: []byte(netstack.Hosts("unit"))},
+		cell.File{Path: "/etc/nsswitch.conf", Data: []byte(netstack.NSSwitch())},
+	)
+	return netstack.SetupConfig(outbound)
+}
+
+// serveNetwork begins to answer the unit's network. What it sent before waits in
+// the device.
+func (r *nativeRun) serveNetwork() (err error) {
+	b := r.job.Broker
+	if len(b.config.Grants.Network.Outbound) == 0 {
+		return nil
+	}
+	r.network, err = netstack.New(r.cell.Network(), netstack.Config{
+		Rules: b.enforcer, Outbound: b.config.Grants.Network.Outbound, Record: r.flow,
+	})
+	return err
+}
+
+// flow notes a connection that was denied, for people; the count is the record's.
+func (r *nativeRun) flow(f netstack.Flow) {
+	if !f.Allowed {
+		r.job.Broker.deny(f.Decision)
+	}
+}
+
+// lastWords is how long what the unit had sent when it ended may take to get where it
+// goes.
+const lastWords = 5 * time.Second
+
+// endNetwork ends the network once what was sent has left.
+func (r *nativeRun) endNetwork(ctx context.Context) error {
+	if r.network == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	_ = r.network.Drain(ctx) // what couldn't be sent on is lost, as with any machine that is switched off
+	err := r.network.Close()
+	c := r.network.Counts()
+	r.job.Broker.counts.connections.Add(uint64(c.Connections))
+	r.job.Broker.counts.connectionsDenied.Add(uint64(c.Denied))
+	return err
+}
