@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/joulebox/joulebox/bundle"
-	"github.com/joulebox/joulebox/internal/lang"
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/internal/lang"
 	"github.com/joulebox/joulebox/internal/mcp"
 )
 

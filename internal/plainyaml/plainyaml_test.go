@@ -10,17 +10,17 @@ import (
 
 func TestJSON(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "{}",
-		"a: 1\nb: [x, true]\n":          `{"a":1,"b":["x",true]}`,
-		"\ufeff{\"a\": 1}":              `{"a": 1}`,
-		"a: 1.5\n":                      "want text, true, false or a plain integer",
-		"a: yes\n":                      `{"a":"yes"}`,
-		"a: 0x10\n":                     "want text, true, false or a plain integer",
-		"a: 1\na: 2\n":                  "is there twice",
-		"a: &x 1\nb: *x\n":              "alias",
-		"a: !!str 1\n":                  "tags such as",
-		"1: a\n":                        "want a plain word",
-		"a: 1\n---\nb: 2\n":             "more than one document",
+		"":                               "{}",
+		"a: 1\nb: [x, true]\n":           `{"a":1,"b":["x",true]}`,
+		"\ufeff{\"a\": 1}":               `{"a": 1}`,
+		"a: 1.5\n":                       "want text, true, false or a plain integer",
+		"a: yes\n":                       `{"a":"yes"}`,
+		"a: 0x10\n":                      "want text, true, false or a plain integer",
+		"a: 1\na: 2\n":                   "is there twice",
+		"a: &x 1\nb: *x\n":               "alias",
+		"a: !!str 1\n":                   "tags such as",
+		"1: a\n":                         "want a plain word",
+		"a: 1\n---\nb: 2\n":              "more than one document",
 		strings.Repeat("- ", 40) + "x\n": "nested deeper",
 	} {
 		got, err := plainyaml.JSON([]byte(text))
