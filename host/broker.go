@@ -10,6 +10,7 @@ import (
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/internal/effect"
+	"github.com/joulebox/joulebox/internal/egress"
 	"github.com/joulebox/joulebox/internal/hostcall"
 	"github.com/joulebox/joulebox/internal/toll"
 	"github.com/joulebox/joulebox/internal/wasi"
@@ -148,7 +149,7 @@ func (c BrokerConfig) withDefaults() BrokerConfig {
 		c.Random = hostRandom
 	}
 	if c.Network == nil {
-		c.Network = hostNetwork{}
+		c.Network = egress.Host{}
 	}
 	if c.Tolls.IsZero() {
 		c.Tolls = DefaultTolls()

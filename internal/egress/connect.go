@@ -17,6 +17,10 @@ type attempt struct {
 // start, and gives the first connection. Nothing is resolved a second time.
 func Connect(ctx context.Context, addrs []netip.AddrPort, dial Dial) (net.Conn, error) {
 	addrs = addrs[:min(len(addrs), maxDials)]
+	if len(addrs) == 1 {
+		a := dialOne(ctx, addrs[0], dial)
+		return a.conn, a.err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan attempt, len(addrs))
@@ -51,6 +55,9 @@ func Connect(ctx context.Context, addrs []netip.AddrPort, dial Dial) (net.Conn, 
 				ahead.Reset(head)
 			}
 		}
+	}
+	if len(addrs) == 0 {
+		return nil, errors.New("no address to dial")
 	}
 	return nil, errors.Join(append(errs, ctx.Err())...)
 }

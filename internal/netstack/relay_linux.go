@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 
-	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/internal/egress"
 )
 
@@ -70,9 +69,9 @@ func resetHost(conn net.Conn) {
 // send carries what the unit sends, unless it names another host than the granted
 // one.
 func (s *Stack) send(f *Flow, unit side, conn net.Conn) error {
-	look := newInspector(hostOf(f.Endpoint))
+	look := egress.NewInspector(f.Endpoint)
 	if f.Protocol == "listen" {
-		look = &inspector{} // a server names no host
+		look = &egress.Inspector{} // a server names no host
 	}
 	var b chunk
 	defer b.free()
@@ -80,8 +79,8 @@ func (s *Stack) send(f *Flow, unit side, conn net.Conn) error {
 		n, err := unit.Read(b.room())
 		if n > 0 {
 			p := b.filled(n)
-			if err := look.inspect(p); err != nil {
-				return &egress.Denied{Decision: grant.Decision{Reason: err.Error()}}
+			if err := look.Inspect(p); err != nil {
+				return err
 			}
 			m, err := conn.Write(p)
 			f.Sent += int64(m)

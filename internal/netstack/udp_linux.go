@@ -12,7 +12,6 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 	"gvisor.dev/gvisor/pkg/waiter"
 
-	"github.com/joulebox/joulebox/grant"
 	"github.com/joulebox/joulebox/internal/egress"
 )
 
@@ -109,8 +108,7 @@ func (x *exchange) end() {
 
 // send carries what the unit sends.
 func (x *exchange) send() (sum int64, err error) {
-	ep, _ := grant.ParseEndpoint(x.flow.Endpoint)
-	look := newQUICInspector(hostOf(x.flow.Endpoint), ep.Port)
+	look := egress.NewDatagramInspector(x.flow.Endpoint)
 	b := make([]byte, datagramMost)
 	for {
 		if x.ep.Readiness(waiter.ReadableEvents) == 0 {
@@ -123,9 +121,9 @@ func (x *exchange) send() (sum int64, err error) {
 		}
 		x.carrying.Store(true)
 		x.idle.Reset(datagramIdle)
-		list, err := look.inspect(b[:n])
+		list, err := look.Inspect(b[:n])
 		if err != nil {
-			return sum, &egress.Denied{Decision: grant.Decision{Reason: err.Error()}}
+			return sum, err
 		}
 		for _, p := range list {
 			// One that the host can't send is lost, as others are on the way.

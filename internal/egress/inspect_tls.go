@@ -1,4 +1,4 @@
-package netstack
+package egress
 
 import (
 	"encoding/binary"
@@ -25,7 +25,7 @@ const (
 // tlsReader reads the records of a TLS client until they are encrypted. It reads
 // more than the first ClientHello: a server may ask for a second one.
 type tlsReader struct {
-	*inspector
+	*Inspector
 	header  []byte // of the record, as far as it came
 	left    int    // of the record
 	message []byte // a handshake message, as far as it came

@@ -1,4 +1,4 @@
-package netstack
+package egress
 
 import (
 	"bytes"
@@ -10,15 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// quicInspector reads along with the datagrams of one exchange. The first packets of
+// DatagramInspector reads along with the datagrams of one exchange. The first packets of
 // QUIC are sealed with keys that follow from their own header (RFC 9001, 5.2), so
 // the server name in them is visible to everyone on the way. Datagrams of a
 // connection are held until its ClientHello is there whole, since their pieces may
 // take any order and any source port.
-type quicInspector struct {
-	*inspector
+type DatagramInspector struct {
+	look   *Inspector
 	strict bool // no other version of QUIC passes
 	conns  []*quicConn
 }
@@ -38,7 +39,8 @@ const (
 	quicConns = 8
 	quicHeld  = 16
 	quicData  = 16 << 10
-	quicPort  = 443
+	// quicPort is where QUIC is at home.
+	quicPort = ":443"
 )
 
 type quicVersion struct {
@@ -55,22 +57,44 @@ var quicVersions = map[uint32]*quicVersion{
 
 var errQUIC = errors.New("QUIC: got a first packet that can't be read, so that its server name is hidden")
 
-func newQUICInspector(host string, port uint16) *quicInspector {
-	return &quicInspector{inspector: newInspector(host), strict: port == quicPort}
+// NewDatagramInspector is for what goes to a granted endpoint from one port.
+func NewDatagramInspector(endpoint string) *DatagramInspector {
+	return &DatagramInspector{look: NewInspector(endpoint), strict: strings.HasSuffix(endpoint, quicPort)}
 }
 
-// inspect gives the datagrams that may go on now.
-func (q *quicInspector) inspect(p []byte) ([][]byte, error) {
-	var conn *quicConn
-	for rest := p; len(rest) > 0 && rest[0]&0x80 != 0; {
-		packet, after, err := q.packet(rest)
+// Inspect looks at the next datagram, and gives those that may be sent now. The error
+// is a *Denied, as that of [Inspector.Inspect].
+func (q *DatagramInspector) Inspect(p []byte) ([][]byte, error) {
+	list, err := q.inspect(p)
+	if err != nil {
+		return nil, unwelcome(err)
+	}
+	return list, nil
+}
+
+func (q *DatagramInspector) inspect(p []byte) ([][]byte, error) {
+	conn, err := q.connection(p)
+	if err != nil {
+		return nil, err
+	}
+	if conn == nil {
+		return [][]byte{p}, nil
+	}
+	return conn.release(p)
+}
+
+// connection reads a datagram's packets, which are of one connection. It gives nil
+// where none of them begins one.
+func (q *DatagramInspector) connection(p []byte) (conn *quicConn, err error) {
+	for len(p) > 0 && p[0]&0x80 != 0 {
+		packet, after, err := q.packet(p)
 		if err != nil {
 			return nil, err
 		}
 		if packet == nil {
 			break // nothing that is QUIC
 		}
-		rest = after
+		p = after
 		if !packet.initial {
 			continue
 		}
@@ -79,14 +103,11 @@ func (q *quicInspector) inspect(p []byte) ([][]byte, error) {
 			return nil, err
 		}
 		if conn != nil && conn != c {
-			return nil, errQUIC // packets in one datagram are of one connection
+			return nil, errQUIC
 		}
 		conn = c
 	}
-	if conn == nil {
-		return [][]byte{p}, nil
-	}
-	return conn.release(p)
+	return conn, nil
 }
 
 // release gives what was held, unless the hello still lacks a piece.
@@ -118,7 +139,7 @@ type quicPacket struct {
 
 // packet reads the header of a packet with a long one. It gives nil for what is no
 // QUIC.
-func (q *quicInspector) packet(b []byte) (*quicPacket, []byte, error) {
+func (q *DatagramInspector) packet(b []byte) (*quicPacket, []byte, error) {
 	f := field(b)
 	head, ok := f.take(5)
 	var version *quicVersion
@@ -169,7 +190,7 @@ func (f *field) varint() (int, bool) {
 }
 
 // crypto opens a first packet and takes what it has of the hello.
-func (q *quicInspector) crypto(p *quicPacket) (*quicConn, error) {
+func (q *DatagramInspector) crypto(p *quicPacket) (*quicConn, error) {
 	for _, c := range q.conns {
 		if frames, ok := c.keys.open(p); ok {
 			return c, c.frames(frames)
@@ -186,7 +207,7 @@ func (q *quicInspector) crypto(p *quicPacket) (*quicConn, error) {
 	if len(q.conns) == quicConns {
 		return nil, fmt.Errorf("QUIC: got more than %d connections from one port", quicConns)
 	}
-	c := &quicConn{keys: keys, hello: &tlsReader{inspector: q.inspector}}
+	c := &quicConn{keys: keys, hello: &tlsReader{Inspector: q.look}}
 	q.conns = append(q.conns, c)
 	return c, c.frames(frames)
 }
@@ -294,33 +315,39 @@ type quicKeys struct {
 }
 
 func newQUICKeys(v *quicVersion, dcid []byte) (k quicKeys, err error) {
-	secret, err := hkdf.Extract(sha256.New, dcid, v.salt)
+	key, iv, header, err := quicSecrets(v, dcid)
 	if err != nil {
-		return k, err
-	}
-	var errs []error
-	expand := func(secret []byte, label string, n int) []byte {
-		label = "tls13 " + label
-		info := append([]byte{byte(n >> 8), byte(n), byte(len(label))}, label...)
-		out, err := hkdf.Expand(sha256.New, secret, string(append(info, 0)), n)
-		errs = append(errs, err)
-		return out
-	}
-	secret = expand(secret, "client in", 32)
-	key, header := expand(secret, v.label+"key", 16), expand(secret, v.label+"hp", 16)
-	k.iv = expand(secret, v.label+"iv", 12)
-	if err := errors.Join(errs...); err != nil {
 		return k, err
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return k, err
 	}
+	k.iv = iv
 	if k.header, err = aes.NewCipher(header); err != nil {
 		return k, err
 	}
 	k.aead, err = cipher.NewGCM(block)
 	return k, err
+}
+
+// quicSecrets follow from the connection's first identifier (RFC 9001, 5.2).
+func quicSecrets(v *quicVersion, dcid []byte) (key, iv, header []byte, err error) {
+	secret, err := hkdf.Extract(sha256.New, dcid, v.salt)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var errs []error
+	expand := func(label string, n int) []byte {
+		label = "tls13 " + label
+		info := append([]byte{byte(n >> 8), byte(n), byte(len(label))}, label...)
+		out, err := hkdf.Expand(sha256.New, secret, string(append(info, 0)), n)
+		errs = append(errs, err)
+		return out
+	}
+	secret = expand("client in", sha256.Size)
+	key, iv, header = expand(v.label+"key", 16), expand(v.label+"iv", 12), expand(v.label+"hp", 16)
+	return key, iv, header, errors.Join(errs...)
 }
 
 // open gives a packet's frames.

@@ -1,4 +1,4 @@
-package netstack
+package egress
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ var prefaceRest = []byte("\r\nSM\r\n\r\n")
 
 // h2Reader reads the frames of a client of HTTP/2, for the hosts in its requests.
 type h2Reader struct {
-	*inspector
+	*Inspector
 	preface int
 	header  []byte
 	left    int // of the frame
@@ -41,8 +41,8 @@ type h2Reader struct {
 	err     error
 }
 
-func newH2Reader(v *inspector) *h2Reader {
-	h := &h2Reader{inspector: v}
+func newH2Reader(v *Inspector) *h2Reader {
+	h := &h2Reader{Inspector: v}
 	h.decoder = hpack.NewDecoder(maxTable, h.field)
 	h.decoder.SetMaxStringLength(maxLine)
 	return h

@@ -1,4 +1,4 @@
-package netstack
+package egress
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const (
 // targets and Host fields, and how long their bodies are. What two servers might
 // read differently is refused, since one of them would see another request in it.
 type httpReader struct {
-	*inspector
+	*Inspector
 	step  func(*httpReader, []byte) error // what to do with a line
 	line  []byte
 	body  uint64 // bytes of a body, or of a chunk, to pass
@@ -34,8 +34,8 @@ type request struct {
 	other   bool // what follows is another protocol, if the server agrees
 }
 
-func newHTTPReader(v *inspector) *httpReader {
-	return &httpReader{inspector: v, step: (*httpReader).start}
+func newHTTPReader(v *Inspector) *httpReader {
+	return &httpReader{Inspector: v, step: (*httpReader).start}
 }
 
 func (h *httpReader) read(p []byte) ([]byte, reader, error) {
@@ -103,7 +103,7 @@ func (h *httpReader) start(line []byte) error {
 	}
 	target, version := rest[:i], rest[i+1:]
 	if string(line) == "PRI * HTTP/2.0" {
-		h.over, h.next = true, newH2Reader(h.inspector)
+		h.over, h.next = true, newH2Reader(h.Inspector)
 		return nil
 	}
 	if err := plain(line); err != nil {
@@ -170,7 +170,7 @@ func (h *httpReader) field(line []byte) error {
 		if h.req.length != nil && !bytes.Equal(h.req.length, value) {
 			return errors.New("HTTP: got two lengths of one body, want one")
 		}
-		h.req.length = bytes.Clone(value)
+		h.req.length = append([]byte{}, value...) // not nil, however empty
 	case "transfer-encoding":
 		if h.req.chunked || h.req.old || !bytes.EqualFold(value, []byte("chunked")) {
 			return fmt.Errorf("HTTP: got the transfer encoding %.100q, want chunked alone", value)
@@ -209,7 +209,7 @@ func (h *httpReader) requestEnd() {
 	if !h.req.other {
 		return
 	}
-	h.over, h.next = true, &opening{h.inspector}
+	h.over, h.next = true, &opening{h.Inspector}
 	if h.body > 0 {
 		h.next = &passing{h.body, h.next}
 	}
