@@ -25,6 +25,12 @@ func Start(context.Context, Spec) (*Cell, error) {
 	return nil, &jail.MissingError{Mechanisms: Survey()}
 }
 
+// Ahead does nothing.
+func Ahead(uint32, uint32) {}
+
+// EndAhead does nothing.
+func EndAhead() {}
+
 // Survey says that there is nothing.
 func Survey() []jail.Mechanism {
 	return []jail.Mechanism{{Name: nameNamespaces, Missing: errSystem, Needed: jail.EveryProcess}}

@@ -43,14 +43,13 @@ func (v *view) dev() error {
 
 // devFolder is where they are: in the root, if that is the cell's own.
 func (v *view) devFolder() error {
-	if v.order.Root == nil {
+	if v.base.Host {
 		return makePlace("/dev", true)
 	}
 	return v.own("/dev", 0o755)
 }
 
-// terminals mounts the unit's terminals, and opens the first when it is to have
-// one.
+// terminals mounts the unit's terminals.
 func (v *view) terminals() error {
 	for _, name := range []string{"/dev/pts", "/dev/shm"} {
 		if err := unix.Mkdir(name, 0o755); err != nil {
@@ -61,6 +60,11 @@ func (v *view) terminals() error {
 		return fmt.Errorf("terminals: %w", os.NewSyscallError("mount devpts", err))
 	}
 	v.rule("/dev", rightsDevice, true)
+	return nil
+}
+
+// terminal opens the first when the unit is to have one.
+func (v *view) terminal() error {
 	if v.order.Terminal == nil {
 		return nil
 	}

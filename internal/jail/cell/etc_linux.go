@@ -28,7 +28,7 @@ func (v *view) files() error {
 		{"/etc/hostname", []byte(o.Hostname + "\n")},
 		{"/etc/hosts", []byte("127.0.0.1\tlocalhost " + o.Hostname + "\n::1\tlocalhost ip6-localhost\n")},
 	}
-	if o.Root == nil {
+	if v.base.Host {
 		list = append(list,
 			File{"/etc/passwd", []byte(passwd(o.UID, o.GID))},
 			File{"/etc/group", []byte(group(o.GID))},
@@ -94,7 +94,7 @@ func (v *view) private() error {
 	if !v.order.Writable {
 		list = append(list, folder{"/tmp", 0o1777}, folder{"/var/tmp", 0o1777}, folder{"/run", 0o755})
 	}
-	if v.order.Root == nil {
+	if v.base.Host {
 		list = append(list, folder{home(v.order.UID), 0o700})
 	}
 	for _, f := range list {

@@ -42,8 +42,8 @@ type groups struct {
 var cellNumber atomic.Uint64
 
 // newGroups makes a cell's groups, with no limits yet.
-func newGroups(s *Spec) (g *groups, err error) {
-	g = &groups{limits: s.Limits, has: map[string]string{}}
+func newGroups(l Limits) (g *groups, err error) {
+	g = &groups{limits: l, has: map[string]string{}}
 	paths, err := ownPaths()
 	if err != nil {
 		return nil, need(nameTime, err)
@@ -165,7 +165,7 @@ func (g *groups) makeTwo(h hierarchy, paths map[string]string, name string) erro
 			g.has[one] = dir
 		}
 	}
-	if g.has[controlPIDs] != "" && g.limits.Processes > 0 {
+	if g.has[controlPIDs] != "" {
 		return g.makeThreaded(dir)
 	}
 	return nil
@@ -206,6 +206,15 @@ func (g *groups) complete() error {
 		}
 	}
 	return nil
+}
+
+// open opens the group of version 2 that the first process is born into, if there
+// is one.
+func (g *groups) open() (*os.File, error) {
+	if g.two == "" {
+		return nil, nil
+	}
+	return os.OpenFile(g.two, unix.O_PATH|unix.O_DIRECTORY, 0)
 }
 
 // enter puts the calling thread into the groups of version 1, so that what it

@@ -50,6 +50,7 @@ var hooked bool
 type inner struct {
 	hooks  Inside
 	link   link
+	base   base
 	order  order
 	handed []int
 	view   view
@@ -94,23 +95,47 @@ func (i *inner) run() error {
 
 // build makes a cell:
 //
-//  1. it is told what to build
-//  2. the machine's names, clocks and network are replaced by the cell's own
-//  3. so is the view of files
+//  1. what every cell has: names, clocks and a network of its own, and the host's
+//     programs in a view of its own
+//  2. it is told what else to build
+//  3. the rest of the view
 //  4. the supervisor may look at it from outside
 //  5. this thread gives nearly everything away
 //  6. the unit is started
 func (i *inner) build() error {
-	if err := i.receive(); err != nil {
-		return err
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl death signal", err)
 	}
 	unix.Umask(0) // modes are as they are written here
-	network, err := i.namespaces()
+	if _, err := i.receive(kindBase, &i.base); err != nil {
+		return err
+	}
+	if err := i.namespaces(); err != nil {
+		return need(nameNamespaces, err)
+	}
+	i.view.base = &i.base
+	if err := i.view.begin(); err != nil {
+		return need(nameView, err)
+	}
+	fds, err := i.receive(kindOrder, &i.order)
 	if err != nil {
 		return err
 	}
-	i.view = view{order: &i.order, handed: i.handed, owned: map[uint64]bool{}, ptmx: -1}
-	if err := i.view.build(); err != nil {
+	i.handed, i.view.handed, i.view.order = fds, fds, &i.order
+	return i.fulfil()
+}
+
+// fulfil does what is ordered.
+func (i *inner) fulfil() error {
+	if err := unix.Sethostname([]byte(i.order.Hostname)); err != nil {
+		return need(nameNamespaces, os.NewSyscallError("sethostname", err))
+	}
+	var network []*os.File
+	err := i.view.inHost(func() (err error) { network, err = i.network(); return err })
+	if err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	if err := i.view.finish(); err != nil {
 		return need(nameView, err)
 	}
 	if err := i.hold(network); err != nil {
@@ -119,42 +144,35 @@ func (i *inner) build() error {
 	return i.start()
 }
 
-func (i *inner) receive() error {
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl death signal", err)
-	}
+// receive waits for a message of a kind.
+func (i *inner) receive(want kind, m message) (fds []int, err error) {
 	k, body, fds, err := i.link.receive()
 	if err != nil {
-		return fmt.Errorf("supervisor: %w", err)
+		return nil, fmt.Errorf("supervisor: %w", err)
 	}
-	if k != kindOrder {
-		return fmt.Errorf("supervisor: got message %d, want an order; was joulebox replaced while it ran?", k)
+	if k != want {
+		return nil, fmt.Errorf("supervisor: got message %d, want %d; was joulebox replaced while it ran?", k, want)
 	}
-	i.handed = fds
-	return decode(body, &i.order)
+	return fds, decode(body, m)
 }
 
-// namespaces fills those that this process was born into, and makes those that can
-// only be made from within.
-func (i *inner) namespaces() (network []*os.File, err error) {
-	if err := unix.Sethostname([]byte(i.order.Hostname)); err != nil {
-		return nil, need(nameNamespaces, os.NewSyscallError("sethostname", err))
-	}
+// namespaces fills those that this process was born into.
+func (i *inner) namespaces() error {
 	if err := unix.Setdomainname([]byte("(none)")); err != nil {
-		return nil, need(nameNamespaces, os.NewSyscallError("setdomainname", err))
+		return os.NewSyscallError("setdomainname", err)
 	}
-	if err := loopbackUp(); err != nil {
-		return nil, need(nameNamespaces, fmt.Errorf("network: %w", err))
+	return loopbackUp()
+}
+
+// network lets the caller's half make what it needs.
+func (i *inner) network() ([]*os.File, error) {
+	switch {
+	case !i.order.HasNetwork:
+		return nil, nil
+	case i.hooks.Network == nil:
+		return nil, errors.New("this program has none to give")
 	}
-	if i.order.HasNetwork {
-		if i.hooks.Network == nil {
-			return nil, errors.New("network: this program has none to give")
-		}
-		if network, err = i.hooks.Network(i.order.Network); err != nil {
-			return nil, fmt.Errorf("network: %w", err)
-		}
-	}
-	return network, nil
+	return i.hooks.Network(i.order.Network)
 }
 
 // loopbackUp makes the network's loopback work.

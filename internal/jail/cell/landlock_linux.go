@@ -80,7 +80,7 @@ func (v *view) rooted() (list []rule, err error) {
 	if listable {
 		list = append(list, rule{"/", landlock.AccessFSReadDir, true})
 	}
-	if v.order.Root == nil {
+	if v.base.Host {
 		return list, nil
 	}
 	rights := uint64(rightsRun)

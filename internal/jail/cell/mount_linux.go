@@ -56,7 +56,7 @@ func (v *view) own(at string, mode uint32) error {
 	if v.order.NoExec {
 		attributes |= noExec
 	}
-	if v.order.Root == nil { // the root is that filesystem
+	if v.base.Host { // the root is that filesystem
 		if err := v.place(at, true); err != nil {
 			return err
 		}
@@ -73,15 +73,6 @@ func (v *view) own(at string, mode uint32) error {
 		return err
 	}
 	return bind(v.memory, name, at, attributes, false)
-}
-
-// size bounds a tmpfs where memory is bounded: what doesn't fit is an error to who
-// writes it, and not the end of the unit.
-func (v *view) size() string {
-	if v.order.Limits.Memory == 0 {
-		return ""
-	}
-	return fmt.Sprintf(",size=%d", v.order.Limits.Memory)
 }
 
 // setHere changes the attributes of the mount at a path.

@@ -14,6 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// base is what init can begin with before there is an order.
+type base struct {
+	Host bool // the root is the host's
+}
+
+func (b *base) fields(c *codec) { c.bool(&b.Host) }
+
 // order is what init is told. Descriptors are numbers into what came with it, and
 // no descriptor is -1.
 type order struct {
@@ -127,7 +134,10 @@ type mount struct {
 }
 
 // handing collects the descriptors of an order.
-type handing struct{ files []*os.File }
+type handing struct {
+	files []*os.File
+	held  bool // the caller has seen the cell that they went to
+}
 
 func (h *handing) add(f *os.File) int {
 	if f == nil {

@@ -4,6 +4,7 @@ package cell
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -17,7 +18,8 @@ const program = "/proc/self/exe"
 
 // initEnv is the whole environment of a cell's first process. It waits for three
 // things at once, and makes too little garbage to collect.
-var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0"}
+var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=atexit_sleep_ms=0",
+	"GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 
 // initCapabilities are what the first process needs over its own namespaces, and
 // gives away before anything of the unit runs.
@@ -65,39 +67,70 @@ func onSpawner(f func()) {
 	<-done
 }
 
-// spawn starts a cell's first process in control groups, which may be none.
-func spawn(s *Spec, g *groups) (p *os.Process, socket int, err error) {
+// first is a cell's first process, which waits for an order.
+type first struct {
+	uid, gid uint32
+	base     base
+	groups   *groups
+	process  *os.Process
+	socket   int
+}
+
+// newFirst starts one, in control groups of its own, and lets it begin.
+func newFirst(uid, gid uint32, b base, l Limits) (*first, error) {
+	f := &first{uid: uid, gid: gid, base: b}
+	var err error
+	if f.groups, err = newGroups(l); err != nil {
+		return nil, explain(err)
+	}
+	if err := f.spawn(); err != nil {
+		return nil, errors.Join(missing(nameNamespaces, err), f.groups.remove())
+	}
+	to := link{fd: f.socket}
+	if err := to.send(kindBase, &b); err != nil {
+		return nil, errors.Join(fmt.Errorf("cell: %w", err), f.end())
+	}
+	return f, nil
+}
+
+func (f *first) spawn() error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, -1, os.NewSyscallError("socketpair", err)
+		return os.NewSyscallError("socketpair", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "socket")
 	defer theirs.Close()
+	f.socket = pair[0]
 	attr := &os.ProcAttr{Dir: "/", Env: initEnv, Files: []*os.File{theirs, devNull(), os.Stderr}, Sys: &syscall.SysProcAttr{
 		Cloneflags: born, Pdeathsig: syscall.SIGKILL, Setsid: true, AmbientCaps: initCapabilities,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: int(s.UID), HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: int(s.GID), HostID: os.Getegid(), Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: int(f.uid), HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: int(f.gid), HostID: os.Getegid(), Size: 1}},
 	}}
-	if g.two != "" {
-		dir, err := os.OpenFile(g.two, unix.O_PATH|unix.O_DIRECTORY, 0)
-		if err != nil {
-			unix.Close(pair[0])
-			return nil, -1, err
+	dir, err := f.groups.open()
+	if err == nil {
+		if dir != nil {
+			defer dir.Close()
+			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(dir.Fd())
 		}
-		defer dir.Close()
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(dir.Fd())
+		onSpawner(func() {
+			if err = f.groups.enter(); err == nil {
+				f.process, err = os.StartProcess(program, []string{initName}, attr)
+			}
+			err = errors.Join(err, f.groups.leave())
+		})
 	}
-	onSpawner(func() {
-		if err = g.enter(); err == nil {
-			p, err = os.StartProcess(program, []string{initName}, attr)
-		}
-		err = errors.Join(err, g.leave())
-	})
 	if err != nil {
-		unix.Close(pair[0])
-		return nil, -1, err
+		unix.Close(f.socket)
 	}
-	return p, pair[0], nil
+	return err
+}
+
+// end ends one that nobody wants.
+func (f *first) end() error {
+	_ = f.process.Kill()
+	_, err := f.process.Wait()
+	unix.Close(f.socket)
+	return errors.Join(err, f.groups.remove())
 }
 
 var devNull = sync.OnceValue(func() *os.File {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -53,19 +54,21 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
 	}
-	c = &Cell{spec: &s, done: make(chan struct{})}
-	if c.groups, err = newGroups(&s); err != nil {
-		return nil, explain(err)
+	var begun *Cell
+	if f := take(&s); f != nil {
+		begun, err = f.become(&s, o, &h)
 	}
-	process, socket, err := spawn(&s, c.groups)
+	if begun == nil && !h.held && !isExec(err) { // the host may have changed since it was begun
+		var f *first
+		if f, err = newFirst(s.UID, s.GID, base{Host: s.Root.Dir == nil}, s.Limits); err != nil {
+			return nil, err
+		}
+		begun, err = f.become(&s, o, &h)
+	}
 	if err != nil {
-		return nil, errors.Join(missing(nameNamespaces, err), c.groups.remove())
+		return nil, err
 	}
-	c.process, c.link.fd = process, socket
-	if err := c.begin(o, &h); err != nil {
-		_ = c.process.Kill()
-		return nil, errors.Join(err, c.clean())
-	}
+	c = begun
 	c.remember()
 	c.groups.oom.wait(c.runOut)
 	stop := context.AfterFunc(ctx, func() { c.Kill(context.Cause(ctx).Error()) })
@@ -77,16 +80,38 @@ func Start(ctx context.Context, s Spec) (c *Cell, err error) {
 	return c, nil
 }
 
+// isExec reports whether an error is about the program, so that trying again is
+// for nothing.
+func isExec(err error) bool {
+	var p *os.PathError
+	return errors.As(err, &p) && p.Op == "exec"
+}
+
+// become makes a first process a cell.
+func (f *first) become(s *Spec, o *order, h *handing) (*Cell, error) {
+	c := &Cell{spec: s, done: make(chan struct{}), groups: f.groups, process: f.process, link: link{fd: f.socket}}
+	if err := c.begin(o, h); err != nil {
+		_ = c.process.Kill()
+		return nil, errors.Join(err, c.clean())
+	}
+	return c, nil
+}
+
 // begin tells the first process what to build, and follows it until the unit runs.
 func (c *Cell) begin(o *order, h *handing) error {
+	c.groups.limits = c.spec.Limits
+	if err := c.groups.complete(); err != nil {
+		return explain(err)
+	}
 	if err := c.groups.limit(c.places()); err != nil { // while the first process starts
 		return explain(err)
 	}
-	o.Filter = callFilter(o.UID, o.GID)
+	with := handing{files: slices.Clone(h.files)}
+	o.Filter, o.Join = callFilter(o.UID, o.GID), nil
 	for _, f := range c.groups.join {
-		o.Join = append(o.Join, h.add(f))
+		o.Join = append(o.Join, with.add(f))
 	}
-	if err := c.link.send(kindOrder, o, h.fds()...); err != nil {
+	if err := c.link.send(kindOrder, o, with.fds()...); err != nil {
 		return fmt.Errorf("cell: %w", c.whyGone(err))
 	}
 	for {
@@ -96,6 +121,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 		}
 		switch k {
 		case kindHold:
+			h.held = true
 			if err := c.hold(fds); err != nil {
 				return err
 			}

@@ -15,22 +15,25 @@ import (
 // view is the unit's view of files in the making, by init in a mount namespace of
 // its own.
 type view struct {
+	base   *base
 	order  *order
 	handed []int
 	host   int // the host's root, O_PATH
+	top    int // the view's, when it is the process's, O_PATH; else -1
 	// owned are the filesystems that hold nothing but what the cell has put there.
 	owned map[uint64]bool
 	// memory is the cell's own filesystem, O_PATH.
 	memory int
-	// readable, writable are places for Landlock's rules.
+	// rules are Landlock's to be.
 	rules             []rule
 	programFD, rootFD int
 	// ptmx is the master side of the unit's terminal, or -1.
 	ptmx int
 }
 
-// build makes the view and enters it. The host's view is gone afterwards.
-func (v *view) build() (err error) {
+// begin makes what every view has, if its root is the host's. It needs no order.
+func (v *view) begin() (err error) {
+	v.owned, v.top, v.ptmx = map[uint64]bool{}, -1, -1
 	// Nothing that is mounted here or there shows up on the other side.
 	if err := unix.MountSetattr(here, "/", unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
 		return os.NewSyscallError("mount_setattr private", err)
@@ -38,16 +41,55 @@ func (v *view) build() (err error) {
 	if v.host, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return os.NewSyscallError("open /", err)
 	}
-	places, err := v.openPlaces()
-	if err != nil {
+	if !v.base.Host {
+		return nil
+	}
+	return steps(v.enterRoot, v.hostRoot, v.dev, v.proc, v.sys)
+}
+
+// finish makes the rest. The host's view is gone afterwards.
+func (v *view) finish() error {
+	places := &places{v: v}
+	if err := v.inHost(places.open); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.enterRoot, v.files, v.dev, v.proc, v.sys, v.private, places.bind, v.program, v.hide, v.leaveHost, v.close} {
+	if !v.base.Host {
+		if err := steps(v.enterRoot, v.dev, v.proc, v.sys); err != nil {
+			return err
+		}
+	}
+	return steps(v.resize, v.files, v.terminal, v.private, places.bind, v.program, v.hide, v.leaveHost, v.close)
+}
+
+func steps(list ...func() error) error {
+	for _, step := range list {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inHost does something where paths are the host's, which the view already hides.
+func (v *view) inHost(f func() error) error {
+	if v.top < 0 {
+		return f()
+	}
+	if err := goRoot(v.host); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	return goRoot(v.top)
+}
+
+// goRoot makes a folder the process's root and working directory.
+func goRoot(fd int) error {
+	if err := unix.Fchdir(fd); err != nil {
+		return os.NewSyscallError("fchdir", err)
+	}
+	return os.NewSyscallError("chroot", unix.Chroot("."))
 }
 
 // places are what is granted, opened in the host's view.
@@ -62,30 +104,31 @@ type opened struct {
 	dir bool
 }
 
-func (v *view) openPlaces() (*places, error) {
-	p := &places{v: v}
+// open opens them in the host's view.
+func (p *places) open() error {
+	v := p.v
 	if o := v.order.Program; o != nil {
 		fd, dir, err := o.open(v.handed)
 		if err != nil || dir {
-			return nil, fmt.Errorf("program: got a folder, or %w", err)
+			return fmt.Errorf("program: got a folder, or %w", err)
 		}
 		v.programFD = fd
 	}
 	if o := v.order.Root; o != nil {
 		fd, dir, err := o.open(v.handed)
 		if err != nil || !dir {
-			return nil, fmt.Errorf("root: want a folder: %w", err)
+			return fmt.Errorf("root: want a folder: %w", err)
 		}
 		v.rootFD = fd
 	}
 	for _, m := range v.order.Mounts {
 		fd, dir, err := m.open(v.handed)
 		if err != nil {
-			return nil, fmt.Errorf("mount %s: %w", m.Target, err)
+			return fmt.Errorf("mount %s: %w", m.Target, err)
 		}
 		p.list = append(p.list, opened{m, fd, dir})
 	}
-	return p, nil
+	return nil
 }
 
 // bind binds the granted places.
@@ -113,7 +156,7 @@ func (p *places) bind() error {
 // enterRoot makes the first mount and turns it into the root. The host's stays
 // mounted over it, where no path leads, until leaveHost.
 func (v *view) enterRoot() error {
-	if err := unix.Mount("tmpfs", "/", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"+v.size()); err != nil {
+	if err := unix.Mount("tmpfs", "/", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return os.NewSyscallError("mount tmpfs", err)
 	}
 	// A path to / stays beneath what was just mounted on it; /.. does not.
@@ -124,7 +167,7 @@ func (v *view) enterRoot() error {
 	if v.memory, err = unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return os.NewSyscallError("open", err)
 	}
-	if v.order.Root != nil {
+	if !v.base.Host {
 		if err := v.overlay(); err != nil {
 			return err
 		}
@@ -132,13 +175,28 @@ func (v *view) enterRoot() error {
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return os.NewSyscallError("pivot_root", err)
 	}
-	if err := v.adopt("/"); err != nil {
-		return err
+	if v.top, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("open /", err)
 	}
-	if v.order.Root == nil {
-		return v.hostRoot()
+	return v.adopt("/")
+}
+
+// resize bounds the cell's own filesystem where memory is bounded: what doesn't fit
+// is an error to who writes it, and not the end of the unit.
+func (v *view) resize() error {
+	most := v.order.Limits.Memory
+	if most == 0 {
+		return nil
 	}
-	return nil
+	fs, err := unix.Fspick(v.memory, "", unix.FSPICK_CLOEXEC|unix.FSPICK_EMPTY_PATH)
+	if err != nil {
+		return os.NewSyscallError("fspick", err)
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigSetString(fs, "size", strconv.FormatUint(most, 10)); err != nil {
+		return os.NewSyscallError("fsconfig size", err)
+	}
+	return os.NewSyscallError("fsconfig", unix.FsconfigReconfigure(fs))
 }
 
 // adopt notes that a filesystem is the cell's own.
@@ -260,6 +318,9 @@ func (v *view) layCopy(text []byte) error {
 
 // leaveHost lets go of the host's view.
 func (v *view) leaveHost() error {
+	if err := unix.Fchdir(v.host); err != nil {
+		return os.NewSyscallError("fchdir", err)
+	}
 	unix.Close(v.host)
 	unix.Close(v.memory)
 	for _, p := range []*place{v.order.Root, v.order.Program} {
@@ -273,6 +334,7 @@ func (v *view) leaveHost() error {
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
 		return os.NewSyscallError("umount the host's view", err)
 	}
+	unix.Close(v.top)
 	return os.NewSyscallError("chdir", unix.Chdir("/"))
 }
 
@@ -283,7 +345,7 @@ func (v *view) close() error {
 			return err
 		}
 	}
-	if v.order.Root != nil {
+	if !v.base.Host {
 		if err := setHere("/dev", readOnly|noSuid); err != nil {
 			return err
 		}

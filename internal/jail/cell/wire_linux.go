@@ -18,7 +18,8 @@ import (
 type kind byte
 
 const (
-	kindOrder   kind = iota + 1 // to init: the order, with descriptors
+	kindBase    kind = iota + 1 // to init: what to begin with
+	kindOrder                   // to init: the order, with descriptors
 	kindGo                      // to init: the hold is over
 	kindSignal                  // to init: a number
 	kindHold                    // from init: the view is complete, with descriptors
