@@ -46,6 +46,7 @@ type journaling struct {
 	cut    bool
 	err    error
 	entry  journal.Call // reused
+	last   HostCall     // whose name it has
 }
 
 // recordAhead is how much of a journal is written at once. What a run that is
@@ -105,7 +106,10 @@ func (j *journaling) Record(c HostCall) error {
 		return j.err
 	}
 	e := &j.entry
-	e.Name, e.Args, e.Result, e.Units, e.Broke = c.Module+"."+c.Name, c.Args, c.Result, c.Units, c.Broke
+	if c.Module != j.last.Module || c.Name != j.last.Name { // else it's the name that e has
+		j.last.Module, j.last.Name, e.Name = c.Module, c.Name, c.Module+"."+c.Name
+	}
+	e.Args, e.Result, e.Units, e.Broke = c.Args, c.Result, c.Units, c.Broke
 	e.Writes = e.Writes[:0]
 	for _, w := range c.Writes {
 		e.Writes = j.without(e.Writes, w.At, w.Bytes)

@@ -30,6 +30,7 @@ const chainTag = "sandbox.journal/1"
 type Chain struct {
 	head   joulebox.ID
 	length uint64
+	buf    []byte // reused
 }
 
 // Append advances the head over one entry: one item of deterministic CBOR, and
@@ -39,25 +40,32 @@ func (c *Chain) Append(entry []byte) error {
 	if err := checkEntry(n, entry); err != nil {
 		return fmt.Errorf("journal: entry %d: %w", n, err)
 	}
-	c.head, c.length = link(chainTag, n, c.head, entry), n
+	c.advance(entry)
 	return nil
 }
 
-// shortEntry is what is hashed in one piece: most entries, which a streaming
-// hasher takes twice as long for.
-const shortEntry = 896
+// advance is Append for an entry that was checked.
+func (c *Chain) advance(entry []byte) {
+	c.length++
+	c.head, c.buf = link(c.buf, c.length, c.head, entry)
+}
 
-// link is BLAKE3(tag ‖ u64be(n) ‖ last ‖ entry).
-func link(tag string, n uint64, last joulebox.ID, entry []byte) joulebox.ID {
-	var space [1024]byte
-	head := append(binary.BigEndian.AppendUint64(append(space[:0], tag...), n), last[:]...)
-	if len(entry) <= shortEntry {
-		return joulebox.Sum(append(head, entry...))
+// longEntry is what isn't copied to be hashed in one piece, which is the faster way
+// with all that is shorter: a streaming hasher is ten kilobytes to be made.
+const longEntry = 256 << 10
+
+// link is BLAKE3(tag ‖ u64be(n) ‖ last ‖ entry), put together in buf, which is
+// given back.
+func link(buf []byte, n uint64, last joulebox.ID, entry []byte) (joulebox.ID, []byte) {
+	buf = append(binary.BigEndian.AppendUint64(append(buf[:0], chainTag...), n), last[:]...)
+	if len(entry) <= longEntry {
+		buf = append(buf, entry...)
+		return joulebox.Sum(buf), buf
 	}
 	h := joulebox.NewHasher()
-	h.Write(head)
+	h.Write(buf)
 	h.Write(entry)
-	return h.ID()
+	return h.ID(), buf
 }
 
 // Root is the head after the entries so far; of none, the zero id.

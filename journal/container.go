@@ -17,21 +17,31 @@ func AppendEntry(container, entry []byte) []byte {
 func Entries(container []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for at := 0; at < len(container); {
-			n, head, err := readHead(container[at:])
-			if err == nil && n > uint64(len(container)-at-head) {
-				err = fmt.Errorf("want %d bytes, got %d: the journal breaks off", n, len(container)-at-head)
-			}
+			entry, size, err := first(container[at:])
 			if err != nil {
 				yield(nil, fmt.Errorf("journal: at byte %d: %w", at, err))
 				return
 			}
-			end := at + head + int(n)
-			if !yield(container[at+head:end:end], nil) {
+			if !yield(entry, nil) {
 				return
 			}
-			at = end
+			at += size
 		}
 	}
+}
+
+// first is the entry that a container begins with, and how much it takes with its
+// head.
+func first(container []byte) (entry []byte, size int, err error) {
+	n, head, err := readHead(container)
+	if err == nil && n > uint64(len(container)-head) {
+		err = fmt.Errorf("want %d bytes, got %d: the journal breaks off", n, len(container)-head)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	size = head + int(n)
+	return container[head:size:size], size, nil
 }
 
 // readHead reads a byte string's head: the length it states and its own.

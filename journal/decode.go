@@ -11,8 +11,11 @@ import (
 
 // Parse reads one entry that isn't the salt. It refuses what encodes otherwise
 // than it came. Its check isn't looked at: it stands for the place in a journal.
-func Parse(entry []byte) (Entry, error) {
-	d := decoder{b: entry}
+func Parse(entry []byte) (Entry, error) { return parse(entry, &Call{}) }
+
+// parse puts a call into v, whose name and lists it uses again.
+func parse(entry []byte, v *Call) (Entry, error) {
+	d := decoder{b: entry, call: v}
 	n := d.array(math.MaxInt)
 	if check := d.bytes(); d.err == nil && len(check) != checkSize {
 		d.fail("check: got %d bytes, want %d", len(check), checkSize)
@@ -27,21 +30,22 @@ func Parse(entry []byte) (Entry, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	v := d.entry(kind(k))
+	e := d.entry(kind(k))
 	if d.err == nil && len(d.b) > 0 {
 		d.fail("got %d bytes after the entry, want none", len(d.b))
 	}
 	if d.err != nil {
 		return nil, d.err
 	}
-	return v, nil
+	return e, nil
 }
 
 // decoder reads deterministic CBOR from the front of b. After the first error it
 // gives zero values.
 type decoder struct {
-	b   []byte
-	err error
+	b    []byte
+	err  error
+	call *Call
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -168,10 +172,15 @@ func (d *decoder) hash() joulebox.ID {
 	return id
 }
 
-func (d *decoder) uints(most int) []uint64 {
-	list := make([]uint64, d.array(most))
-	for i := range list {
-		list[i] = d.uint()
+func (d *decoder) uints(most int) []uint64 { return d.uintsInto(nil, most) }
+
+func (d *decoder) uintsInto(list []uint64, most int) []uint64 {
+	n := d.array(most)
+	if list = list[:0]; cap(list) < n || list == nil {
+		list = make([]uint64, 0, n)
+	}
+	for range n {
+		list = append(list, d.uint())
 	}
 	return list
 }

@@ -1,6 +1,9 @@
 package journal
 
-import "strings"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Bounds of what an entry may hold: of a call's arguments, which is more than any
 // takes, and of a unit's arguments or variables.
@@ -21,16 +24,17 @@ func (d *decoder) entry(k kind) Entry {
 		}
 		return v
 	case kindCut:
-		return &Cut{Name: d.name(), Args: d.uints(maxArgs), Units: d.uint()}
+		return &Cut{Name: d.name(""), Args: d.uints(maxArgs), Units: d.uint()}
 	case kindEnd:
 		return d.end()
 	}
-	v := &Call{Name: d.name(), Args: d.uints(maxArgs), Broke: k == kindBroke}
+	v := d.call
+	v.Name, v.Args, v.Broke, v.Result = d.name(v.Name), d.uintsInto(v.Args, maxArgs), k == kindBroke, 0
 	if !v.Broke {
 		v.Result = d.uint()
 	}
 	v.Units = d.uint()
-	v.Writes = d.writes()
+	v.Writes = d.writesInto(v.Writes)
 	return v
 }
 
@@ -69,29 +73,44 @@ func (d *decoder) variable(v *Variable) {
 	}
 }
 
-// name is that of a call; what it is called with is for the replay to judge.
-func (d *decoder) name() string {
-	s := d.text()
-	if d.err == nil && !strings.Contains(s, ".") {
-		d.fail("call: got %q, want a module and a function with a dot between", s)
+// name is that of a call; what it is called with is for the replay to judge. It is
+// often the last one's, which isn't made again.
+func (d *decoder) name(last string) string {
+	b := d.string(majorText)
+	if d.err == nil && last != "" && string(b) == last {
+		return last
 	}
-	return s
+	if !utf8.Valid(b) {
+		d.fail("a text string isn't UTF-8")
+	}
+	if d.err == nil && !bytes.Contains(b, []byte(".")) {
+		d.fail("call: got %q, want a module and a function with a dot between", b)
+	}
+	return string(b)
 }
 
-func (d *decoder) writes() []Write {
-	list := make([]Write, d.array(maxWrites))
-	for i := range list {
-		d.tuple(2)
-		list[i].At = d.u32()
-		if len(d.b) > 0 && d.b[0]>>5 == majorUint {
-			list[i].Secret = int(d.u32())
-			continue
-		}
-		if list[i].Bytes = d.bytes(); list[i].Bytes == nil {
-			list[i].Bytes = []byte{}
-		}
+func (d *decoder) writesInto(list []Write) []Write {
+	n := d.array(maxWrites)
+	if list = list[:0]; cap(list) < n || list == nil {
+		list = make([]Write, 0, n)
+	}
+	for range n {
+		list = append(list, d.write())
 	}
 	return list
+}
+
+func (d *decoder) write() (w Write) {
+	d.tuple(2)
+	w.At = d.u32()
+	if len(d.b) > 0 && d.b[0]>>5 == majorUint {
+		w.Secret = int(d.u32())
+		return w
+	}
+	if w.Bytes = d.bytes(); w.Bytes == nil {
+		w.Bytes = []byte{}
+	}
+	return w
 }
 
 func (d *decoder) end() *End {

@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of the entries' schema. docs/journal.md has it whole.
-const Version = 1
+const Version = 2
 
 // Entry is one of *Begin, *Call, *State, *Cut and *End: all entries but the salt.
 type Entry interface {

@@ -1,11 +1,11 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
-
-	"github.com/joulebox/joulebox"
 )
 
 // DefaultLimit is how large a journal may grow, in bytes, when nobody says.
@@ -39,7 +39,7 @@ func NewWriter(w io.Writer, salt [SaltSize]byte, limit int64) (*Writer, error) {
 	if limit < 4*reserve {
 		return nil, fmt.Errorf("journal: got a limit of %d bytes, want at least %d", limit, 4*reserve)
 	}
-	j := &Writer{w: w, limit: limit, sum: checksum{last: salt, n: 1}}
+	j := &Writer{w: w, limit: limit, sum: newChecksum(salt)}
 	entry := append(appendHead(nil, majorBytes<<5, SaltSize), salt[:]...)
 	return j, j.write(AppendEntry(nil, entry))
 }
@@ -114,23 +114,22 @@ func (j *Writer) write(b []byte) error {
 	return nil
 }
 
-// checkSize is how much of its checksum each entry carries, in bytes. It finds
+// checkSize is the length of the check that each entry carries, in bytes. It finds
 // the place of a change; that there is none is what the root says.
-const checkSize = 8
+const checkSize = crc32.Size
 
-const checkTag = "joulebox.journal.check/1"
+// checksum runs over the salt and the bodies of all entries (CRC-32C). It needn't be
+// hard to make up: who changes an entry and mends all checks after it has changed
+// the root.
+type checksum uint32
 
-// checksum runs over the entries: each is taken with the one before it, the first
-// with the salt.
-type checksum struct {
-	last joulebox.ID
-	n    uint64 // of the last entry
-}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newChecksum(salt [SaltSize]byte) checksum { return checksum(crc32.Checksum(salt[:], castagnoli)) }
 
 // next is the check of the entry with this body.
 func (s *checksum) next(body []byte) (check [checkSize]byte) {
-	s.n++
-	s.last = link(checkTag, s.n, s.last, body)
-	copy(check[:], s.last[:])
+	*s = checksum(crc32.Update(uint32(*s), castagnoli, body))
+	binary.BigEndian.PutUint32(check[:], uint32(*s))
 	return check
 }

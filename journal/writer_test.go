@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func TestWrittenIsRead(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, w) {
 			t.Errorf("entry %d: got %#v, %v, want %#v", i+2, got, err, w)
 		}
-		if err := dcbor.Check(j.entries[i+1]); err != nil {
+		if err := dcbor.Check(j.bytes(uint64(i + 2))); err != nil {
 			t.Errorf("entry %d isn't deterministic: %v", i+2, err)
 		}
 	}
@@ -241,6 +242,50 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("got %s over %d, want %s over %d, %v", j.Root(), j.Len(), root, n, err)
 		}
 	})
+}
+
+// A journal that is read while it grows, and moves as it does, is the same one, and
+// so is what is wrong with one that was changed.
+func TestReadWhileItGrows(t *testing.T) {
+	whole := written(t, 0, run()...)
+	for n := range len(whole) + 1 {
+		in := bytes.Clone(whole)
+		if n < len(whole) {
+			in[n] ^= 1
+		}
+		want, wantErr := Read(in)
+		for _, step := range []int{1, 7, 50, len(in)} {
+			var r Reader
+			for end := 0; end < len(in); end += step {
+				r.More(bytes.Clone(in[:end]))
+			}
+			got, err := r.End(in)
+			if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+				t.Fatalf("byte %d, in steps of %d: got %v, want %v", n, step, err, wantErr)
+			}
+			if err == nil && (got.Root() != want.Root() || got.Len() != want.Len()) {
+				t.Fatalf("in steps of %d: got %s over %d, want %s over %d", step, got.Root(), got.Len(), want.Root(), want.Len())
+			}
+		}
+		if err := wantErr; n == len(whole) && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A journal of another version says so, before anything else is found wrong with
+// it: its entries may have another form.
+func TestOtherVersions(t *testing.T) {
+	salt := AppendEntry(nil, append([]byte{0x58, SaltSize}, make([]byte, SaltSize)...))
+	for version, begin := range map[byte][]byte{
+		1: {0x83, 0x48, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1}, // whose checks had 8 bytes
+		9: {0x83, 0x44, 1, 2, 3, 4, 0, 9},
+	} {
+		_, err := Read(AppendEntry(bytes.Clone(salt), begin))
+		if want := fmt.Sprintf("entry 2: got version %d: ", version); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to say %q", err, want)
+		}
+	}
 }
 
 func BenchmarkCall(b *testing.B) {

@@ -51,7 +51,8 @@ func TestKilledAtAnyInstantLosesNothing(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var acknowledged []string
-	for range 40 {
+	// On a busy machine few get so far before they are killed.
+	for kills := 0; kills < 40 || len(acknowledged) < 40 && kills < 400; kills++ {
 		acknowledged = append(acknowledged, killedRuns(t, dir)...)
 	}
 	if len(acknowledged) < 40 {

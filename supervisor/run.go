@@ -50,6 +50,7 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 		return nil, err
 	}
 	f, err := s.execute(ctx, p, handed)
+	j.finish()
 	n, errandErr := errand()
 	if err != nil {
 		return nil, err // the number reserved for it stays unused
@@ -57,7 +58,6 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	if errandErr != nil {
 		return nil, fmt.Errorf("the unit ran, but its record could not be made: %w", errandErr)
 	}
-	j.finish()
 	f.journal = j.root()
 	kept := s.keepingJournal(keep, j)
 	b, err := s.seal(p, f, n)
@@ -70,7 +70,7 @@ func (s *Supervisor) Run(ctx context.Context, p *Plan, handed host.BrokerConfig)
 	}
 	r := &Record{Bundle: b, Exit: f.exit, Denials: f.denials, LogDropped: f.logDropped, NoJournal: j.err, Unmeasured: f.unmeasured}
 	if j.whole != nil {
-		r.Journal = j.container.Bytes()
+		r.Journal = j.container
 	}
 	return r, nil
 }

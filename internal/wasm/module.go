@@ -20,6 +20,9 @@ type Module struct {
 	exports map[string]*rewrite.Export
 	size    int64
 
+	globalsOnce sync.Once
+	globals     []string // that are part of the state
+
 	cache    wazero.CompilationCache
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule

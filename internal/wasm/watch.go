@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/joulebox/joulebox"
 	"github.com/joulebox/joulebox/internal/wasm/rewrite"
@@ -29,12 +30,12 @@ type Halt struct {
 func (c *Call) Cancel() { c.run.stop(stop{cause: Cancelled}) }
 
 // stateTag begins what StateHash is taken over.
-const stateTag = "joulebox.state/1"
+const stateTag = "joulebox.state/2"
 
-// StateHash addresses what the guest's code can see of its own state: BLAKE3 over
-// the tag, the size of its memory as a big-endian 64-bit number, the memory, and
-// each global that it exports, in the order of their names: the name's length
-// and the value's 64 bits, both as such numbers, with the name between them.
+// StateHash addresses the guest's state: BLAKE3 over the tag, the size of its
+// memory as a big-endian 64-bit number, the memory, and each global of
+// stateGlobals: its name's length and its value's low 64 bits, both as such
+// numbers, with the name between them. Tables and references aren't in it.
 func (c *Call) StateHash() joulebox.ID {
 	h := joulebox.NewHasher()
 	mem := c.Memory()
@@ -43,22 +44,29 @@ func (c *Call) StateHash() joulebox.ID {
 	if c.run.guest == nil {
 		return h.ID()
 	}
-	for _, name := range c.run.module.globals() {
-		b := append(binary.BigEndian.AppendUint64(nil, uint64(len(name))), name...)
+	var b []byte
+	for _, name := range c.run.module.stateGlobals() {
+		b = append(binary.BigEndian.AppendUint64(b[:0], uint64(len(name))), name...)
 		h.Write(binary.BigEndian.AppendUint64(b, c.run.guest.ExportedGlobal(name).Get()))
 	}
 	return h.ID()
 }
 
-// globals are the names of the globals that the module itself exports.
-func (m *Module) globals() []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(m.exports)) {
-		if m.exports[name].Kind == rewrite.GlobalKind {
-			names = append(names, name)
+// stateGlobals are the globals that the module itself exports, in the order of
+// their names, and then those that it keeps to itself, in the order of their
+// indices. References are left out.
+func (m *Module) stateGlobals() []string {
+	m.globalsOnce.Do(func() {
+		for _, name := range slices.Sorted(maps.Keys(m.exports)) {
+			if x := m.exports[name]; x.Kind == rewrite.GlobalKind && !x.Reference {
+				m.globals = append(m.globals, name)
+			}
 		}
-	}
-	return names
+		for _, i := range m.info.Hidden {
+			m.globals = append(m.globals, rewrite.HiddenGlobal+strconv.Itoa(i))
+		}
+	})
+	return m.globals
 }
 
 // Metering names the way in which this build counts instructions. The same

@@ -57,6 +57,8 @@
 // the mutable i64 globals "joulebox.fuel" (what is left in the
 // tank; zero at first), "joulebox.stack" (the stack allowance in words, to be set by the host)
 // and, if the module uses v128, "joulebox.simd" (vector instructions so far). A
-// start function is not run by itself but exported as "joulebox.start".
+// start function is not run by itself but exported as "joulebox.start", and a
+// mutable global of numbers that the guest keeps to itself as "joulebox.global."
+// and its index, for who wants the guest's whole state.
 // Names that begin with "joulebox." are refused in guests.
 package rewrite

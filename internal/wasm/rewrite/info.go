@@ -11,7 +11,8 @@ type Info struct {
 	TableEntries uint64      // entries of all tables at the start, 8 bytes each
 	References   uint64      // to functions, that instantiating makes: of element segments and globals
 	HasStart     bool
-	Functions    int // with imported ones
+	Hidden       []int  // globals that Meter exports as HiddenGlobal
+	Functions    int    // with imported ones
 	CodeBytes    int
 
 	// TrapsAtStart is why instantiation must trap: the first active segment
@@ -34,7 +35,7 @@ func (m *module) info() *Info {
 	i := &Info{
 		Imports: m.imports, Exports: m.exports, UsesSIMD: m.usesV128,
 		HasStart: m.start >= 0, Functions: len(m.funcs), TrapsAtStart: m.trapsAtStart(),
-		TableEntries: m.tableEntries, References: uint64(m.elemItems),
+		TableEntries: m.tableEntries, References: uint64(m.elemItems), Hidden: m.hiddenGlobals(),
 	}
 	if len(m.mems) > 0 {
 		t := m.mems[0]

@@ -4,7 +4,7 @@ import "fmt"
 
 // Version changes whenever the rewriting of any module changes: it belongs in
 // every key that a metered module is cached under.
-const Version = 3
+const Version = 4
 
 // Options are what Meter is told. The zero value means the defaults.
 type Options struct {

@@ -94,3 +94,21 @@ type body struct {
 }
 
 func (m *module) funcType(f uint32) *FuncType { return &m.types[m.funcs[f]] }
+
+// hiddenGlobals are the module's own mutable globals of numbers that it doesn't
+// export, by their indices. A reference is no number: what one is differs from
+// instance to instance.
+func (m *module) hiddenGlobals() (hidden []int) {
+	exported := map[uint32]bool{}
+	for _, x := range m.exports {
+		if x.Kind == GlobalKind {
+			exported[x.index] = true
+		}
+	}
+	for i := m.importedGlobals; i < len(m.globals); i++ {
+		if g := m.globals[i]; g.mutable && g.typ != FuncRef && g.typ != ExternRef && !exported[uint32(i)] {
+			hidden = append(hidden, i)
+		}
+	}
+	return hidden
+}

@@ -18,6 +18,10 @@ const (
 	SIMDGlobal    = "joulebox.simd"
 	StackGlobal   = "joulebox.stack"
 	StartFunction = "joulebox.start"
+
+	// HiddenGlobal and a global's index are the name of a mutable global of numbers
+	// that the guest doesn't export itself: it is a part of the guest's state.
+	HiddenGlobal = "joulebox.global."
 )
 
 var hookNames = [hooks]string{"tick", "overflow", "grow", "table_grow"}

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strconv"
+
 // bytes assembles the module.
 func (o *output) bytes() []byte {
 	m := o.m
@@ -129,6 +131,9 @@ func (o *output) exportSection() []byte {
 			i = o.exports(i)
 		}
 		add(x.Name, x.Kind, i)
+	}
+	for _, i := range o.m.hiddenGlobals() {
+		add(HiddenGlobal+strconv.Itoa(i), GlobalKind, uint32(i))
 	}
 	add(FuelGlobal, GlobalKind, o.fuel())
 	add(StackGlobal, GlobalKind, o.stack())

@@ -27,12 +27,14 @@ type Import struct {
 	offset       span
 }
 
-// Export is one export. Func is its type if it is a function.
+// Export is one export. Func is its type if it is a function, and Reference says
+// that it is a global that holds a reference.
 type Export struct {
-	Name  string
-	Kind  Kind
-	Func  *FuncType
-	index uint32
+	Name      string
+	Kind      Kind
+	Func      *FuncType
+	Reference bool
+	index     uint32
 }
 
 // reserved is the namespace that the metering lives in.
@@ -107,8 +109,11 @@ func (m *module) checkExport(at int, e *Export) {
 	if int64(e.index) >= int64(have) {
 		fail(at, "export %q: %s %d is unknown, the module has %d", e.Name, e.Kind, e.index, have)
 	}
-	if e.Kind == FuncKind {
+	switch e.Kind {
+	case FuncKind:
 		e.Func = m.funcType(e.index)
 		m.declared[e.index] = true
+	case GlobalKind:
+		e.Reference = m.globals[e.index].typ.isRef()
 	}
 }
