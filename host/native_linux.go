@@ -313,8 +313,20 @@ var cellInside = cell.Inside{
 		if err := json.Unmarshal(config, &w); err != nil {
 			return err
 		}
-		return execwatch.Confine(w.Mechanism, w.Sealed)
+		return execwatch.Confine(w.Mechanism, w.Sealed, cellHas)
 	},
+}
+
+// cellHas reports whether a cell refuses what a rule does, and takes note of who
+// tries.
+func cellHas(r execwatch.Rule) bool {
+	switch len(r.When) {
+	case 0:
+		return cell.Covers(r.Call, 0)
+	case 1:
+		return r.When[0].Index == 0 && r.When[0].Mask == r.When[0].Value && cell.Covers(r.Call, r.When[0].Value)
+	}
+	return false
 }
 
 func runCellIfAsked() { cell.RunInitIfAsked(cellInside) }

@@ -94,6 +94,20 @@ var deniedCalls = []uintptr{
 	unix.SYS_CLOCK_ADJTIME, unix.SYS_MEMFD_SECRET, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 }
 
+// Covers reports whether a cell refuses a call by itself and notes it, or, for a
+// call that makes processes or leaves namespaces, if it has those flags. A filter
+// of someone else's that refused it as well would keep it from being noted.
+func Covers(call uintptr, flags uint32) bool {
+	switch call {
+	case unix.SYS_CLONE, unix.SYS_UNSHARE:
+		return flags != 0 && flags&namespaces == flags
+	case unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID,
+		unix.SYS_SETFSUID, unix.SYS_SETFSGID, unix.SYS_IOCTL, unix.SYS_MKNODAT:
+		return false // it depends
+	}
+	return slices.ContainsFunc(probedCalls, func(p probe) bool { return p.call == call })
+}
+
 func probeName(call int) string {
 	for _, list := range [][]probe{probedCalls, archProbed} {
 		for _, p := range list {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,13 +14,18 @@ import (
 // Confine takes from the calling process, and from all that comes of it, the ways
 // around a mechanism; sealed, also the ways to run code that no execve brings in.
 // It needs no_new_privs or CAP_SYS_ADMIN. Call it in the process that becomes the
-// unit, after [SealMemfds]. It adds a filter to those that there are.
-func Confine(m Mechanism, sealed bool) error {
+// unit, after [SealMemfds]. It adds a filter to those that there are, without what
+// the caller says that one of those has: of two filters the harsher answer counts,
+// and a mere refusal is harsher than a question that somebody would take note of.
+func Confine(m Mechanism, sealed bool, has ...func(Rule) bool) error {
 	gains := false
 	if sealed {
 		gains = DenyExecGain() == nil // before Linux 6.3 the rules forbid more
 	}
-	return install(filter(Rules(m, sealed, memfdsSealed(), gains)))
+	list := slices.DeleteFunc(Rules(m, sealed, memfdsSealed(), gains), func(r Rule) bool {
+		return slices.ContainsFunc(has, func(f func(Rule) bool) bool { return f(r) })
+	})
+	return install(filter(list))
 }
 
 // DenyExecGain keeps the memory of the calling process, and of all that comes of
