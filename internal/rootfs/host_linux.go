@@ -34,10 +34,9 @@ func Host(path string) (*Root, error) {
 }
 
 func openHost(path string) (*Root, error) {
-	if !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("got %q, want an absolute path", path)
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return nil, fmt.Errorf("got %q, want an absolute path without \".\", \"..\" and empty parts", path)
 	}
-	path = filepath.Clean(path)
 	if err := executable(path); err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestLookPath(t *testing.T) {
 			t.Errorf("%q in %q: got %q, %v, want %q, %v", c.name, c.path, got, err, c.want, c.err)
 		}
 	}
-	for _, path := range []string{"b/run", "/nothing", at + "/a/no", at + "/a", ""} {
+	for _, path := range []string{"b/run", at + "/a/../b/run", "/nothing", at + "/a/no", at + "/a", ""} {
 		if r, err := Host(path); err == nil {
 			t.Errorf("%s: got %+v", path, r)
 		}

@@ -26,13 +26,6 @@ type registry struct {
 
 var accepted = strings.Join([]string{ociIndex, ociManifest, dockerList, dockerImage}, ", ")
 
-// TagError is a reference that doesn't say which bytes are meant.
-type TagError struct{ Reference string }
-
-func (e *TagError) Error() string {
-	return fmt.Sprintf("image: docker://%s: names a tag, which can be another image tomorrow; want NAME@sha256:…", e.Reference)
-}
-
 // openRegistry reads a reference and, if it may, finds the digest of a tag.
 func openRegistry(ctx context.Context, ref string, o Options, s *store) (*registry, digest, error) {
 	r := &registry{auth: authn.Anonymous, store: s}
