@@ -45,6 +45,19 @@ func (f *Filter) ArgLacks(call uintptr, arg uint32, bits uint32, otherwise uint3
 	f.calls.argLacks(call, arg, bits, otherwise)
 }
 
+// ArgsLack allows a call unless an argument has any of the bits of want while
+// another has any of those of when.
+func (f *Filter) ArgsLack(call uintptr, arg, want, other, when uint32, otherwise uint32) {
+	var p program
+	p.load(dataArgs + 8*other)
+	p.skipUnlessAny(when, 3)
+	p.load(dataArgs + 8*arg)
+	p.skipUnlessAny(want, 1)
+	p.answer(otherwise)
+	p.answer(Allow)
+	f.calls[call] = p
+}
+
 // ArgsIn allows a call when the low half of each of its first n arguments is one
 // of the values.
 func (f *Filter) ArgsIn(call uintptr, n int, values []uint32, otherwise uint32) {

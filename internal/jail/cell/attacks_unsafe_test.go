@@ -169,6 +169,8 @@ func attack(name string) {
 		reach(strings.Fields(os.Getenv("REACH")))
 	case "leaks":
 		leaks()
+	case "lend":
+		lend()
 	}
 	os.Exit(0)
 }
@@ -322,6 +324,57 @@ func TestNothingLeaks(t *testing.T) {
 	exits(t, end, out, 0)
 	if strings.Contains(out, "SECRET") || strings.Contains(out, "GOMAXPROCS") {
 		t.Errorf("got %q", out)
+	}
+}
+
+// lend tries to make files in /data that run with their owner's rights.
+func lend() {
+	name := func(n int) *byte { b, _ := unix.BytePtrFromString(fmt.Sprint("/data/f", n)); return b }
+	_ = os.WriteFile("/data/f0", nil, 0o755)
+	fd, err := unix.Open("/data/f0", unix.O_RDWR, 0)
+	if err != nil {
+		fmt.Println(err)
+	}
+	at := ^uintptr(99)
+	how := unix.OpenHow{Flags: unix.O_CREAT | unix.O_RDWR, Mode: 0o4755}
+	for n, try := range []func() error{
+		call(unix.SYS_FCHMOD, uintptr(fd), 0o4755), call(unix.SYS_FCHMOD, uintptr(fd), 0o2755),
+		call(unix.SYS_FCHMODAT, at, uintptr(unsafe.Pointer(name(0))), 0o4755), call(unix.SYS_FCHMODAT2, at, uintptr(unsafe.Pointer(name(0))), 0o4755, 0),
+		call(unix.SYS_OPENAT, at, uintptr(unsafe.Pointer(name(4))), unix.O_CREAT|unix.O_RDWR, 0o4755),
+		call(unix.SYS_OPENAT, at, uintptr(unsafe.Pointer(name(5))), unix.O_CREAT|unix.O_RDWR|1<<40, 0o4755),
+		call(unix.SYS_OPENAT, at, uintptr(unsafe.Pointer(name(-1))), unix.O_TMPFILE|unix.O_RDWR, 0o4755),
+		call(unix.SYS_OPENAT2, at, uintptr(unsafe.Pointer(name(7))), uintptr(unsafe.Pointer(&how)), 24),
+		call(unix.SYS_MKNODAT, at, uintptr(unsafe.Pointer(name(8))), unix.S_IFREG|0o4755, 0),
+		call(unix.SYS_MKDIRAT, at, uintptr(unsafe.Pointer(name(9))), 0o2755),
+	} {
+		if err := try(); err == nil {
+			fmt.Println("worked:", n)
+		}
+	}
+	for _, chmod := range []func() error{func() error { return os.Chmod("/data/f0", 0o755|os.ModeSetuid) }, func() error { return unix.Fchmodat(unix.AT_FDCWD, "/data/f0", 0o6755, 0) }} {
+		if chmod() == nil {
+			fmt.Println("worked")
+		}
+	}
+	if err := os.Chmod("/data/f0", 0o1700); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// What a unit leaves with the caller lends nobody the caller's rights.
+func TestNothingIsLent(t *testing.T) {
+	dir := folder(t)
+	s := attackSpec(t, "lend")
+	s.Mounts = append(s.Mounts, Mount{File: file(t, dir), Target: "/data", Read: true, Write: true, Delete: true})
+	end, out := run(t, s)
+	exits(t, end, out, 0)
+	if out != "" {
+		t.Error(out)
+	}
+	for line := range strings.Lines(listing(t, dir)) {
+		if strings.Contains(line, " u") || strings.Contains(line, " g") || strings.Contains(line, " dg") {
+			t.Error(line)
+		}
 	}
 }
 

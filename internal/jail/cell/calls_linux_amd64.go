@@ -24,3 +24,11 @@ var archProbed = []probe{
 func archFilter(f *jail.Filter, fileTypes []uint32) {
 	f.Masked(unix.SYS_MKNOD, 1, unix.S_IFMT, fileTypes, jail.Notify)
 }
+
+func archLendNothing(f *jail.Filter) {
+	for call, mode := range map[uintptr]uint32{unix.SYS_CHMOD: 1, unix.SYS_MKDIR: 1, unix.SYS_CREAT: 1} {
+		f.ArgLacks(call, mode, lends, jail.Fail(unix.EPERM))
+	}
+	f.ArgsLack(unix.SYS_OPEN, 2, lends, 1, unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY, jail.Fail(unix.EPERM))
+	f.Masked(unix.SYS_MKNOD, 1, unix.S_IFMT|lends, []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, jail.Notify)
+}

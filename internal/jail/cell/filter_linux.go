@@ -20,7 +20,10 @@ const same = 0xffffffff
 // callFilter is what a unit's processes may call. What isn't known is answered as
 // by a kernel that doesn't have it, so that libraries fall back. What only a
 // privileged process needs is asked about, so that it is refused and seen.
-func callFilter(uid, gid uint32) []unix.SockFilter {
+//
+// Outside says that the unit can write to what is others' too: then it makes
+// nothing that lends the caller's rights to whoever runs it.
+func callFilter(uid, gid uint32, outside bool) []unix.SockFilter {
 	f := jail.NewFilter()
 	f.Answer(jail.Allow, slices.Concat(plainCalls, archCalls)...)
 	for _, list := range [][]probe{probedCalls, archProbed} {
@@ -51,10 +54,28 @@ func callFilter(uid, gid uint32) []unix.SockFilter {
 	fileTypes := []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}
 	f.Masked(unix.SYS_MKNODAT, 2, unix.S_IFMT, fileTypes, jail.Notify)
 	archFilter(f, fileTypes)
+	if outside {
+		lendNothing(f)
+	}
 	return f.Program(jail.Fail(unix.ENOSYS))
 }
 
 const tiocLinux = 0x541c
+
+// lends are the bits of a mode that let others run a file with its owner's rights.
+const lends = unix.S_ISUID | unix.S_ISGID
+
+// lendNothing refuses to make files that lend rights. Whose mode lies in memory is
+// answered as by a kernel that doesn't have the call.
+func lendNothing(f *jail.Filter) {
+	for call, mode := range map[uintptr]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKDIRAT: 2} {
+		f.ArgLacks(call, mode, lends, jail.Fail(unix.EPERM))
+	}
+	f.ArgsLack(unix.SYS_OPENAT, 3, lends, 2, unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY, jail.Fail(unix.EPERM))
+	f.Answer(jail.Fail(unix.ENOSYS), unix.SYS_OPENAT2)
+	f.Masked(unix.SYS_MKNODAT, 2, unix.S_IFMT|lends, []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, jail.Notify)
+	archLendNothing(f)
+}
 
 // probe is a call that only a privileged process needs, by the name under which
 // it is recorded.

@@ -235,6 +235,11 @@ func (o *order) check() error {
 	return nil
 }
 
+// outside reports whether the unit can write to what others see.
+func (o *order) outside() bool {
+	return slices.ContainsFunc(o.Mounts, func(m mount) bool { return m.Write })
+}
+
 func canonical(what, p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%s: got %q, want an absolute path without . and ..", what, p)

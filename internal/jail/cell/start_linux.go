@@ -107,7 +107,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 		return explain(err)
 	}
 	with := handing{files: slices.Clone(h.files)}
-	o.Filter, o.Join = callFilter(o.UID, o.GID), nil
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside()), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
 	}
