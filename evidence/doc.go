@@ -34,6 +34,6 @@ type Collateral struct {
 	// JWKS are the public keys that tokens are signed with (RFC 7517).
 	JWKS []byte
 	// Roots are certificates, DER, that the relying party trusts to certify the
-	// platform keys of kinds whose vendors publish no root.
+	// keys of services whose vendors publish no root.
 	Roots [][]byte
 }
