@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/buffer"
@@ -60,6 +61,19 @@ func unblocked(given *os.File) (file *os.File, err error) {
 		file = os.NewFile(uintptr(own), given.Name())
 	})
 	return file, errors.Join(failed, err)
+}
+
+// stop ends what reads and writes.
+func (l *link) stop() { _ = l.file.SetDeadline(time.Unix(1, 0)) }
+
+// close lets go of the device. The kernel has a packet socket's closer wait until
+// every processor has looked away from it, for nothing that matters here.
+func (l *link) close() error {
+	if l.ethernet {
+		go l.file.Close()
+		return nil
+	}
+	return l.file.Close()
 }
 
 // queue is the size of the queue of a packet socket; an error for a TUN device.

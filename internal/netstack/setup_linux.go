@@ -108,6 +108,11 @@ func attach(fd int) error {
 	if err := unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, tunCsum); err != nil {
 		return fmt.Errorf("TUNSETOFFLOAD: %w", err)
 	}
+	// It goes with its namespace, which the kernel takes down when nobody waits for
+	// it, rather than with its descriptor, where closing would wait.
+	if err := unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1); err != nil {
+		return fmt.Errorf("TUNSETPERSIST: %w", err)
+	}
 	return nil
 }
 

@@ -74,7 +74,7 @@ func newStack(files []*os.File, c Config) (s *Stack, err error) {
 	if err := s.start(); err != nil {
 		s.cancel()
 		s.stack.Destroy()
-		return nil, errors.Join(err, loopback.close(), s.link.file.Close())
+		return nil, errors.Join(err, loopback.close(), s.link.close())
 	}
 	for at, l := range loopback {
 		s.begin(func() { s.serveLoopback(l, at) }, l)
@@ -200,13 +200,13 @@ func (s *Stack) Close() error {
 		return nil
 	}
 	s.cancel()
-	err := s.link.file.Close()
+	s.link.stop()
 	<-s.reader
 	s.stack.Close()
 	s.flows.Wait()
 	s.stack.Destroy()
 	s.ledger.close()
-	return err
+	return s.link.close()
 }
 
 // enter counts a flow that Close waits for; false if there is nothing to begin any
