@@ -72,7 +72,7 @@ func makePair(inner int) (int, error) {
 	}
 	defer c.close()
 	if err := c.pair(inner); err != nil {
-		return -1, fmt.Errorf("Ethernet pair: %w", err)
+		return -1, fmt.Errorf("network pair: %w", err)
 	}
 	index, err := c.index(outerName)
 	if err != nil {

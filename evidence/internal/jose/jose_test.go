@@ -208,7 +208,7 @@ func TestOracle(t *testing.T) {
 				continue
 			}
 			ours := verifies(changed, set, ES384)
-			parsed, err := oracle.ParseSigned(changed, []oracle.SignatureAlgorithm{oracle.ES384})
+			parsed, err := oracle.ParseSignedCompact(changed, []oracle.SignatureAlgorithm{oracle.ES384})
 			theirs := err == nil
 			if theirs {
 				_, err = parsed.Verify(k.Public())
@@ -309,7 +309,7 @@ func TestSignEdDSA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := oracle.ParseSigned(text, []oracle.SignatureAlgorithm{oracle.EdDSA})
+	parsed, err := oracle.ParseSignedCompact(text, []oracle.SignatureAlgorithm{oracle.EdDSA})
 	if err != nil {
 		t.Fatal(err)
 	}

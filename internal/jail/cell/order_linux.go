@@ -242,7 +242,7 @@ func (o *order) outside() bool {
 
 func canonical(what, p string) error {
 	if !path.IsAbs(p) || path.Clean(p) != p || strings.ContainsRune(p, 0) {
-		return fmt.Errorf("%s: got %q, want an absolute path without . and ..", what, p)
+		return fmt.Errorf("%s: got %q, want an absolute path with neither . nor .. in it", what, p)
 	}
 	return nil
 }
