@@ -117,9 +117,6 @@ func (v *view) beside(at string, rights uint64) (list []rule, err error) {
 	return list, nil
 }
 
-// ownFolders are mounts of the cell's that rules of their own hold for.
-var ownFolders = []string{"/proc", "/dev", "/sys"}
-
 func (v *view) mounted(at string) bool {
 	for _, m := range v.order.Mounts {
 		if m.Target == at {
