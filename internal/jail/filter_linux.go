@@ -58,6 +58,25 @@ func (f *Filter) ArgsLack(call uintptr, arg, want, other, when uint32, otherwise
 	f.calls[call] = p
 }
 
+// ArgUnless allows a call when the low half of an argument is one of the values,
+// unless it is first and another argument, with only the bits of the mask, is never.
+func (f *Filter) ArgUnless(call uintptr, arg uint32, values []uint32, first, other, mask, never, otherwise uint32) {
+	var p program
+	p.load(dataArgs + 8*other)
+	p.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, mask, 0, 0)
+	p.skipUnlessEqual(never, 3)
+	p.load(dataArgs + 8*arg)
+	p.skipUnlessEqual(first, 1)
+	p.answer(otherwise)
+	p.load(dataArgs + 8*arg)
+	for _, v := range values {
+		p.skipUnlessEqual(v, 1)
+		p.answer(allow)
+	}
+	p.answer(otherwise)
+	f.calls[call] = p
+}
+
 // ArgsIn allows a call when the low half of each of its first n arguments is one
 // of the values.
 func (f *Filter) ArgsIn(call uintptr, n int, values []uint32, otherwise uint32) {

@@ -68,10 +68,13 @@ func (c capabilities) keep(which ...uint) error {
 func InstallHere(filter []unix.SockFilter, notify bool) (listener int, err error) {
 	var flags uintptr
 	if notify {
-		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	}
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	if errno == unix.EINVAL && notify { // Linux before 5.19: a signal may interrupt who waits for an answer
+		r, _, errno = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+	}
 	runtime.KeepAlive(filter)
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)

@@ -132,9 +132,6 @@ var tries = []try{
 	{"its own code", open("/proc/self/mem", unix.O_WRONLY), []unix.Errno{unix.EROFS}, ""},
 	{"its own map of users", open("/proc/self/uid_map", unix.O_WRONLY), []unix.Errno{unix.EROFS}, ""},
 	{"sysrq", open("/proc/sysrq-trigger", unix.O_WRONLY), []unix.Errno{unix.EROFS, unix.EACCES, unix.ENOENT}, ""},
-	{"the kernel's memory", open("/proc/kcore", unix.O_RDONLY), []unix.Errno{unix.EACCES, unix.ENOENT}, ""},
-	{"timers of all", open("/proc/timer_list", unix.O_RDONLY), []unix.Errno{unix.EACCES, unix.ENOENT}, ""},
-	{"keys of all", open("/proc/keys", unix.O_RDONLY), []unix.Errno{unix.EACCES, unix.ENOENT}, ""},
 	{"power", open("/sys/class/powercap", unix.O_RDONLY), []unix.Errno{unix.ENOENT}, ""},
 	{"sensors", open("/sys/class/hwmon", unix.O_RDONLY), []unix.Errno{unix.ENOENT}, ""},
 	{"registers", open("/dev/cpu/0/msr", unix.O_RDONLY), []unix.Errno{unix.ENOENT}, ""},
@@ -171,6 +168,10 @@ func attack(name string) {
 		leaks()
 	case "lend":
 		lend()
+	case "gate":
+		gateAttack()
+	case "connections":
+		manyConnections()
 	}
 	os.Exit(0)
 }
@@ -196,6 +197,30 @@ func TestCalls(t *testing.T) {
 				t.Errorf("got probing %q, want %q", end.Probing, want)
 			}
 		})
+	}
+}
+
+// What the kernel tells of the machine is empty or denied, and who looks is seen.
+func TestMachineIsHidden(t *testing.T) {
+	script := ""
+	for _, name := range append(slices.Clone(maskedFiles), "sys/kernel/osrelease") {
+		script += "[ -e /proc/" + name + " ] && head -c 16 /proc/" + name + " 2>/dev/null | grep -q . && echo " + name + "\n"
+	}
+	for _, name := range maskedFolders {
+		script += "ls -A /proc/" + name + " 2>/dev/null | sed 's/^/" + name + " /'\n"
+	}
+	lines(t, shell(script+"exit 0"), "sys/kernel/osrelease") // else it proves nothing
+	end, _ := run(t, shell("ls /proc/acpi /proc/fs /proc/bus; cat /proc/interrupts; exit 0"))
+	if !slices.Equal(end.Probing, []string{"/proc"}) {
+		t.Errorf("got probing %q", end.Probing)
+	}
+	end, out := run(t, shell("ls -A /sys; ls /sys/class/powercap /sys/devices; cat /proc/cpuinfo /proc/meminfo >/dev/null; exit 0"))
+	if !slices.Equal(end.Probing, []string{"/sys"}) || strings.Contains(out, "intel") {
+		t.Errorf("got probing %q and %q", end.Probing, out)
+	}
+	end, _ = run(t, shell("cat /proc/cpuinfo /proc/meminfo /proc/self/status /proc/stat; ls / /proc/self; ls /proc/sys; exit 0"))
+	if len(end.Probing) != 0 {
+		t.Errorf("got probing %q of what any program reads", end.Probing)
 	}
 }
 

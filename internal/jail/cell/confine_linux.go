@@ -36,6 +36,14 @@ func dropHere() error {
 	return os.NewSyscallError("capset", unix.Capset(&header, &none[0]))
 }
 
+// dropBut takes all capabilities but one from the calling thread.
+func dropBut(keep uint) error {
+	var some [2]unix.CapUserData
+	some[keep/32].Permitted, some[keep/32].Effective = 1<<(keep%32), 1<<(keep%32)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	return os.NewSyscallError("capset", unix.Capset(&header, &some[0]))
+}
+
 // mustDropThread makes the caller's thread its own and takes its capabilities.
 // What hears from the unit has none.
 func mustDropThread() {

@@ -22,8 +22,9 @@ const same = 0xffffffff
 // privileged process needs is asked about, so that it is refused and seen.
 //
 // Outside says that the unit can write to what is others' too: then it makes
-// nothing that lends the caller's rights to whoever runs it.
-func callFilter(uid, gid uint32, outside bool) []unix.SockFilter {
+// nothing that lends the caller's rights to whoever runs it. Gated says that
+// connections are asked about.
+func callFilter(uid, gid uint32, outside, gated bool) []unix.SockFilter {
 	f := jail.NewFilter()
 	f.Answer(jail.Allow, slices.Concat(plainCalls, archCalls)...)
 	for _, list := range [][]probe{probedCalls, archProbed} {
@@ -47,8 +48,8 @@ func callFilter(uid, gid uint32, outside bool) []unix.SockFilter {
 	// Typing into a terminal, and what else reaches past it.
 	f.ArgNotIn(unix.SYS_IOCTL, 1, []uint32{unix.TIOCSTI, unix.TIOCCONS, tiocLinux}, jail.Notify)
 	// Families that a network namespace holds in. Others are the host's.
-	f.ArgIn(unix.SYS_SOCKET, 0, []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}, jail.Fail(unix.EAFNOSUPPORT))
-	f.ArgIn(unix.SYS_SOCKETPAIR, 0, []uint32{unix.AF_UNIX}, jail.Fail(unix.EAFNOSUPPORT))
+	f.ArgIn(unix.SYS_SOCKET, 0, families, jail.Fail(unix.EAFNOSUPPORT))
+	f.ArgIn(unix.SYS_SOCKETPAIR, 0, families[:1], jail.Fail(unix.EAFNOSUPPORT))
 	f.ArgIn(unix.SYS_PERSONALITY, 0, []uint32{0, same, 0x0040000, 0x0008}, jail.Fail(unix.EPERM)) // none, a question, ADDR_NO_RANDOMIZE, PER_LINUX32's bit
 	f.ArgNotIn(unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_SECCOMP}, jail.Fail(unix.EINVAL))
 	fileTypes := []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}
@@ -57,8 +58,14 @@ func callFilter(uid, gid uint32, outside bool) []unix.SockFilter {
 	if outside {
 		lendNothing(f)
 	}
+	if gated {
+		gate(f)
+	}
 	return f.Program(jail.Fail(unix.ENOSYS))
 }
+
+// families are the sockets that there are.
+var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
 const tiocLinux = 0x541c
 

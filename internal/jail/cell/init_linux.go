@@ -377,6 +377,7 @@ func (i *inner) reap() error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ECHILD) && ended:
+			i.tellLooks()
 			return i.link.send(kindEnd, &e)
 		case err != nil:
 			return os.NewSyscallError("wait4", err)
@@ -385,6 +386,16 @@ func (i *inner) reap() error {
 			_ = unix.Kill(-1, unix.SIGKILL)
 		case ended:
 			_ = unix.Kill(-1, unix.SIGKILL) // what was forked while the others were ended
+		}
+	}
+}
+
+// tellLooks says what of the machine's descriptions was opened.
+func (i *inner) tellLooks() {
+	for _, name := range i.view.looked() {
+		if i.probes.add(name) {
+			w := word(name)
+			_ = i.link.send(kindProbe, &w)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package cell
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"unsafe"
 
@@ -30,9 +31,12 @@ type response struct {
 }
 
 // answer refuses what the filter asks about and notes it, until nothing is left
-// that could ask.
+// that could ask. Connections it makes in the unit's stead; see gate.
 func (i *inner) answer() {
-	mustDropThread()
+	runtime.LockOSThread()
+	if err := dropBut(unix.CAP_SYS_PTRACE); err != nil {
+		os.Exit(1)
+	}
 	for {
 		var n notice
 		if err := seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
@@ -41,13 +45,47 @@ func (i *inner) answer() {
 			}
 			return
 		}
+		if n.nr == unix.SYS_CONNECT {
+			i.connect(n)
+			continue
+		}
 		if name := probeName(int(n.nr)); i.probes.add(name) {
 			w := word(name)
 			_ = i.link.send(kindProbe, &w)
 		}
-		r := response{id: n.id, errno: -int32(unix.EPERM)}
-		_ = seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // it may be gone
+		i.reply(n, unix.EPERM)
 	}
+}
+
+// reply answers with an error, or with success.
+func (i *inner) reply(n notice, errno unix.Errno) {
+	r := response{id: n.id, errno: -int32(errno)}
+	_ = seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // who asked may be gone
+}
+
+// valid reports whether who asked is still waiting, so that its number isn't
+// someone else's.
+func (i *inner) valid(n notice) bool {
+	id := n.id
+	return seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
+}
+
+// memory reads what a process has at an address.
+func memory(pid int, at uintptr, b []byte) error {
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(len(b))
+	n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: len(b)}}, 0)
+	if err == nil && n < len(b) {
+		err = unix.EFAULT
+	}
+	return err
+}
+
+// connectTo is connect with an address as the kernel has it.
+func connectTo(fd int, address []byte) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(address))), uintptr(len(address)))
+	runtime.KeepAlive(address)
+	return errno
 }
 
 func seccompIoctl(fd int, request uint, p unsafe.Pointer) error {

@@ -3,6 +3,7 @@
 package cell
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -58,35 +59,88 @@ func maskReadable(at string, dir bool) error {
 	if unix.Faccessat(here, at, unix.R_OK, unix.AT_EACCESS) != nil {
 		return nil
 	}
-	return mask(at, dir, 0)
+	if dir {
+		return mask(at, emptyFolder, 0)
+	}
+	return mask(at, emptyFile, 0)
 }
 
-// The masks: what covers has the type of what is covered, and no rights.
+// The masks: what covers has the type of what is covered. What is hidden can't be
+// opened. What the kernel tells of the machine is empty, and who looks is noticed.
 const (
-	maskFile = "/.file"
-	maskDir  = "/.folder"
+	hiddenFile   = "/.hidden-file"
+	hiddenFolder = "/.hidden-folder"
+	emptyFile    = "/.empty-file"
+	emptyFolder  = "/.empty-folder"
 )
 
-func (v *view) makeMasks() error {
-	if err := makeFile(maskFile, nil, 0); err != nil {
-		return err
+func (v *view) makeMasks() (err error) {
+	if v.looks, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err != nil {
+		return os.NewSyscallError("inotify_init1", err)
 	}
-	if err := unix.Mkdir(maskDir, 0); err != nil {
-		return &os.PathError{Op: "mkdir", Path: maskDir, Err: err}
+	for _, name := range []string{hiddenFile, emptyFile} {
+		if err := makeFile(name, nil, map[string]uint32{emptyFile: 0o444}[name]); err != nil {
+			return err
+		}
 	}
+	for _, name := range []string{hiddenFolder, emptyFolder} {
+		if err := unix.Mkdir(name, map[string]uint32{emptyFolder: 0o555}[name]); err != nil {
+			return &os.PathError{Op: "mkdir", Path: name, Err: err}
+		}
+	}
+	v.seen = map[int32]string{}
+	return steps(func() error { return v.look(emptyFile, "/proc") }, func() error { return v.look(emptyFolder, "/proc") })
+}
+
+// look notices who opens a file or folder, under a name.
+func (v *view) look(at, seen string) error {
+	wd, err := unix.InotifyAddWatch(v.looks, at, unix.IN_OPEN)
+	if err != nil {
+		return &os.PathError{Op: "inotify_add_watch", Path: at, Err: err}
+	}
+	v.seen[int32(wd)] = seen
 	return nil
 }
 
-func mask(at string, dir bool, attributes uint64) error {
-	with := maskFile
-	if dir {
-		with = maskDir
+// looked are the names under which something was opened. It says so once.
+func (v *view) looked() (list []string) {
+	b := make([]byte, 4096)
+	for {
+		n, err := unix.Read(v.looks, b)
+		if err != nil || n < unix.SizeofInotifyEvent {
+			return list
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			if name := v.seen[int32(binary.NativeEndian.Uint32(b[at:]))]; name != "" {
+				list = append(list, name)
+			}
+			at += unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[at+12:]))
+		}
 	}
+}
+
+func mask(at, with string, attributes uint64) error {
 	return bind(here, with, at, attributes, false)
 }
 
 // sys is empty: it shows devices, power and control groups.
-func (v *view) sys() error { return v.place("/sys", true) }
+func (v *view) sys() error {
+	if err := v.place("/sys", true); err != nil {
+		return err
+	}
+	const empty = "/.empty-sys"
+	if err := unix.Mkdir(empty, 0o555); err != nil {
+		return &os.PathError{Op: "mkdir", Path: empty, Err: err}
+	}
+	if err := v.look(empty, "/sys"); err != nil {
+		return err
+	}
+	if err := bind(here, empty, "/sys", readOnly|noSuid|noDev|noExec, false); err != nil {
+		return err
+	}
+	v.rule("/sys", rightsRead, true)
+	return os.Remove(empty)
+}
 
 // timeNamespace lets the unit's clocks begin with it. It holds for children of the
 // calling thread.

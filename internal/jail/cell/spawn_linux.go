@@ -25,6 +25,7 @@ var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=a
 // gives away before anything of the unit runs.
 var initCapabilities = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP, unix.CAP_SYS_TIME,
+	unix.CAP_SYS_PTRACE,
 }
 
 // born are the namespaces that it is born into; it makes those of cgroups and time

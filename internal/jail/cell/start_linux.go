@@ -107,7 +107,8 @@ func (c *Cell) begin(o *order, h *handing) error {
 		return explain(err)
 	}
 	with := handing{files: slices.Clone(h.files)}
-	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside()), nil
+	version, _ := landlockVersion() // the first process complains
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.gated(version)), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
 	}

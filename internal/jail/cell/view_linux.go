@@ -27,6 +27,10 @@ type view struct {
 	// rules are Landlock's to be.
 	rules             []rule
 	programFD, rootFD int
+	// looks is where the kernel says who has opened what is watched, and seen what that
+	// is.
+	looks int
+	seen  map[int32]string
 	// ptmx is the master side of the unit's terminal, or -1.
 	ptmx int
 }
@@ -340,7 +344,7 @@ func (v *view) leaveHost() error {
 
 // close keeps what the unit isn't to change from being written to.
 func (v *view) close() error {
-	for _, name := range []string{maskFile, maskDir} {
+	for _, name := range []string{hiddenFile, hiddenFolder, emptyFile, emptyFolder} {
 		if err := os.Remove(name); err != nil {
 			return err
 		}
@@ -363,7 +367,11 @@ func (v *view) hide() error {
 		if err := unix.Lstat(at, &st); err != nil {
 			continue
 		}
-		if err := mask(at, st.Mode&unix.S_IFMT == unix.S_IFDIR, readOnly|noSuid|noDev|noExec); err != nil {
+		with := hiddenFile
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			with = hiddenFolder
+		}
+		if err := mask(at, with, readOnly|noSuid|noDev|noExec); err != nil {
 			return err
 		}
 	}
