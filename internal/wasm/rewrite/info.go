@@ -11,8 +11,8 @@ type Info struct {
 	TableEntries uint64      // entries of all tables at the start, 8 bytes each
 	References   uint64      // to functions, that instantiating makes: of element segments and globals
 	HasStart     bool
-	Hidden       []int  // globals that Meter exports as HiddenGlobal
-	Functions    int    // with imported ones
+	Hidden       []int // globals that Meter exports as HiddenGlobal
+	Functions    int   // with imported ones
 	CodeBytes    int
 
 	// TrapsAtStart is why instantiation must trap: the first active segment
