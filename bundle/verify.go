@@ -26,9 +26,10 @@ type Options struct {
 	// accepted, since a bundle doesn't say.
 	MultiTenant bool
 	// Evidence verifies hardware evidence down to its vendor's root, and that it
-	// carries reportData and agrees with the summary. nil leaves evidence
-	// unverified, which is said.
-	Evidence func(e *Evidence, summary attestation.TEE, reportData [64]byte) error
+	// carries reportData (§7.6). It returns a check for each thing that it looked
+	// at, and what genuine evidence says, nil when it isn't genuine. nil leaves
+	// evidence unverified, which is said.
+	Evidence func(e *Evidence, reportData [64]byte) (checks []Check, says *attestation.TEE)
 	// Brief leaves out the words of checks that pass, and the notes. Nothing else is
 	// different.
 	Brief bool

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/joulebox/joulebox"
@@ -129,7 +130,30 @@ func (v *verifier) evidence() {
 	case v.o.Evidence == nil:
 		v.add(name, Unknown, "the %s report wasn't verified: no verifier for it was given", e.Kind)
 	default:
-		v.check(name, v.o.Evidence(e, *v.fields.TEE, ReportData(v.b.eat.Nonce, v.key)), string(e.Kind)+" report, down to its vendor's root, bound to this run")
+		v.hardware(e)
+	}
+}
+
+// hardware has the evidence verified, and compares what it says with what the
+// attestation says of it: kind, measurement and every part of the TCB.
+func (v *verifier) hardware(e *Evidence) {
+	const name = "evidence"
+	checks, says := v.o.Evidence(e, ReportData(v.b.eat.Nonce, v.key))
+	var open bool
+	for _, c := range checks {
+		v.add(name+"_"+c.Name, c.Status, "%s", c.Detail)
+		open = open || c.Status == Fail || c.Status == Unknown
+	}
+	want := *v.fields.TEE
+	switch {
+	case says == nil && open:
+		v.add(name, Skip, "the attestation's summary isn't compared: the %s report isn't shown to be genuine", e.Kind)
+	case says == nil:
+		v.add(name, Fail, "BUG(joulebox): nothing failed, and nothing was found")
+	case says.Kind != want.Kind || says.Measurement != want.Measurement || !maps.Equal(says.TCB, want.TCB):
+		v.add(name, Fail, "got %+v from the report, want what the attestation says, %+v", *says, want)
+	default:
+		v.add(name, Pass, "%s report, down to its vendor's root; it says what the attestation says", e.Kind)
 	}
 }
 

@@ -3,7 +3,6 @@ package bundle_test
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"errors"
 	"strings"
 	"testing"
 
@@ -217,18 +216,44 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("without a verifier: got %+v", got)
 	}
 	var gave [64]byte
-	o.Evidence = func(e *bundle.Evidence, s attestation.TEE, data [64]byte) error {
+	says := *r.fields.TEE
+	found := []bundle.Check{{Name: "signature", Status: bundle.Pass, Detail: "fits"}}
+	o.Evidence = func(_ *bundle.Evidence, data [64]byte) ([]bundle.Check, *attestation.TEE) {
 		gave = data
-		return nil
+		return found, &says
 	}
-	if got := b.Verify(o); got.Verdict != bundle.Valid {
+	got := b.Verify(o)
+	if c := status(t, got, "evidence_signature"); got.Verdict != bundle.Valid || c.Detail != "fits" {
 		t.Errorf("verified: got %+v", got)
 	}
 	if want := bundle.ReportData(attestation.RunNonce(b.UnitID(), b.Receipt().ID()), public(r.key)); gave != want {
 		t.Errorf("report data: got %x, want %x", gave, want)
 	}
-	o.Evidence = func(*bundle.Evidence, attestation.TEE, [64]byte) error { return errors.New("debug is on") }
+	for name, change := range map[string]func(){
+		"kind":        func() { says.Kind = attestation.SevSnp },
+		"measurement": func() { says.Measurement = strings.Repeat("0b", 48) },
+		"tcb":         func() { says.TCB = map[string]uint64{"svn": 4} },
+		"a part more": func() { says.TCB = map[string]uint64{"svn": 3, "pce_svn": 1} },
+		"no part":     func() { says.TCB = nil },
+	} {
+		says = *r.fields.TEE
+		change()
+		t.Log(name)
+		wantFailures(t, b.Verify(o), "evidence")
+	}
+	says = *r.fields.TEE
+	found = []bundle.Check{{Name: "debug", Status: bundle.Fail, Detail: "on"}}
+	wantFailures(t, b.Verify(o), "evidence_debug")
+	found[0].Status = bundle.Unknown
+	if got := b.Verify(o); got.Verdict != bundle.Incomplete || len(got.Missing()) != 1 {
+		t.Errorf("open: got %+v", got)
+	}
+	o.Evidence = func(*bundle.Evidence, [64]byte) ([]bundle.Check, *attestation.TEE) { return nil, nil }
 	wantFailures(t, b.Verify(o), "evidence")
+	o.Evidence = func(*bundle.Evidence, [64]byte) ([]bundle.Check, *attestation.TEE) { return found, nil }
+	if got := b.Verify(o); got.Verdict != bundle.Incomplete || status(t, got, "evidence").Status != bundle.Skip {
+		t.Errorf("not shown: got %+v", got)
+	}
 
 	r = sovereign()
 	r.evidence.Kind = attestation.ArmCca
