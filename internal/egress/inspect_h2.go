@@ -22,7 +22,7 @@ const (
 	// servers offer 4 KiB, seldom more.
 	maxTable = 64 << 10
 	// maxBlock bounds the fields of one request.
-	maxBlock = 1 << 20
+	maxBlock = 64 << 10
 )
 
 // prefaceRest follows the line that begins HTTP/2 without encryption.

@@ -22,6 +22,7 @@ type DatagramInspector struct {
 	look   *Inspector
 	strict bool // no other version of QUIC passes
 	conns  []*quicConn
+	held   int // bytes of datagrams that are held
 }
 
 // quicConn is the client's side of a connection.
@@ -36,8 +37,8 @@ type quicConn struct {
 
 const (
 	// quicConns and quicHeld bound what one exchange makes the host remember.
-	quicConns = 8
-	quicHeld  = 16
+	quicConns = 4
+	quicHeld  = 32 << 10
 	quicData  = 16 << 10
 	// quicPort is where QUIC is at home.
 	quicPort = ":443"
@@ -80,7 +81,19 @@ func (q *DatagramInspector) inspect(p []byte) ([][]byte, error) {
 	if conn == nil {
 		return [][]byte{p}, nil
 	}
-	return conn.release(p)
+	if conn.whole() {
+		list := append(conn.held, p)
+		for _, h := range conn.held {
+			q.held -= len(h)
+		}
+		conn.held = nil
+		return list, nil
+	}
+	if q.held += len(p); q.held > quicHeld {
+		return nil, fmt.Errorf("QUIC: got more than %d bytes of datagrams without a whole ClientHello", quicHeld)
+	}
+	conn.held = append(conn.held, bytes.Clone(p))
+	return nil, nil
 }
 
 // connection reads a datagram's packets, which are of one connection. It gives nil
@@ -108,20 +121,6 @@ func (q *DatagramInspector) connection(p []byte) (conn *quicConn, err error) {
 		conn = c
 	}
 	return conn, nil
-}
-
-// release gives what was held, unless the hello still lacks a piece.
-func (c *quicConn) release(p []byte) ([][]byte, error) {
-	c.held = append(c.held, bytes.Clone(p))
-	if !c.whole() {
-		if len(c.held) > quicHeld {
-			return nil, fmt.Errorf("QUIC: got %d datagrams without a whole ClientHello", quicHeld)
-		}
-		return nil, nil
-	}
-	list := c.held
-	c.held = nil
-	return list, nil
 }
 
 // whole reports whether everything that was sent could be read.

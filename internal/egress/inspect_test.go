@@ -229,7 +229,7 @@ func TestHostsOfHTTP2(t *testing.T) {
 		{"padding beyond the end", join(frame(frameHeaders, flagEndHeaders|flagPadded, []byte{9, 1})), "can't be read"},
 		{"no fields", join(frame(frameHeaders, flagEndHeaders, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})), "can't be read"},
 		{"no preface", []byte("PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n"), "can't be read"},
-		{"fields without end", join(frame(frameHeaders, 0, make([]byte, 1<<19)), frame(frameContinuation, 0, make([]byte, 1<<19)), frame(frameContinuation, 0, make([]byte, 1<<19))), "HTTP/2"},
+		{"fields without end", join(frame(frameHeaders, 0, make([]byte, 1<<15)), frame(frameContinuation, 0, make([]byte, 1<<15)), frame(frameContinuation, 0, make([]byte, 1<<15))), "HTTP/2"},
 	} {
 		judged(t, c.name, here, c.stream, c.want)
 	}

@@ -167,8 +167,8 @@ func TestQUICIsBounded(t *testing.T) {
 	for n = 0; err == nil && n < 100; n++ {
 		_, err = q.Inspect(initial{1, nil, []byte("identify"), uint32(n), cryptoFrame(0, hello[:50])}.seal(t))
 	}
-	if n != quicHeld+1 {
-		t.Errorf("got %v after %d datagrams, want it after %d", err, n, quicHeld+1)
+	if err == nil || n > quicHeld/1100+1 {
+		t.Errorf("got %v after %d datagrams, want at most %d bytes held", err, n, quicHeld)
 	}
 }
 

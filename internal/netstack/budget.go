@@ -11,6 +11,9 @@ const (
 	smallBuffer = 64 << 10
 	// largeBuffer is what it takes to keep both ends busy.
 	largeBuffer = 1 << 20
+	// more is what a connection with large buffers holds more than one with small
+	// ones, each way in the stack and on the way through.
+	more = 2 * (largeBuffer - smallBuffer + manyBytes)
 )
 
 // budget divides the memory for data in transit: small buffers are set aside for
@@ -21,7 +24,7 @@ type budget struct {
 }
 
 func newBudget(l Limits) (budget, error) {
-	need := l.Connections * 2 * smallBuffer
+	need := l.Connections * 2 * (smallBuffer + fewBytes)
 	if l.Memory < need {
 		return budget{}, fmt.Errorf("limits: got memory of %d bytes for %d connections, want at least %d", l.Memory, l.Connections, need)
 	}
@@ -30,7 +33,6 @@ func newBudget(l Limits) (budget, error) {
 
 // take gives the size of a connection's buffers.
 func (b *budget) take() int {
-	const more = 2 * (largeBuffer - smallBuffer)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spare < more {
@@ -43,5 +45,7 @@ func (b *budget) take() int {
 func (b *budget) give(size int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spare += 2 * (size - smallBuffer)
+	if size == largeBuffer {
+		b.spare += more
+	}
 }

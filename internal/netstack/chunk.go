@@ -5,9 +5,10 @@ import "sync"
 // chunk is a buffer that is large only while there is much to carry, so that an
 // idle connection costs little.
 type chunk struct {
-	few  []byte
-	many *[]byte
-	last int
+	few   []byte
+	many  *[]byte
+	last  int
+	large bool // there is memory for it
 }
 
 const (
@@ -22,7 +23,7 @@ func (c *chunk) room() []byte {
 	switch {
 	case c.few == nil:
 		c.few = make([]byte, fewBytes)
-	case c.many == nil && c.last == fewBytes:
+	case c.many == nil && c.last == fewBytes && c.large:
 		c.many = chunks.Get().(*[]byte)
 	case c.many != nil && c.last < fewBytes:
 		c.free()

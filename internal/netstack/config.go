@@ -49,10 +49,11 @@ type Limits struct {
 	// Attempts is how many of them are being set up at once; 128. A flood of
 	// connects waits for those, as it would for a slow link.
 	Attempts int
-	// Datagrams is how many UDP flows are open at once; 256.
+	// Datagrams is how many UDP flows are open at once, of up to 400 KiB each; 256.
 	Datagrams int
 	// Memory is how many bytes of data in transit all connections hold; 256 MiB.
-	// Each needs 64 KiB for each way; as long as there is more, each gets more.
+	// Each needs 68 KiB for each way; as long as there is more, each gets more. What
+	// is kept of a request to read it comes to that, up to 256 KiB for a connection.
 	Memory int
 }
 

@@ -161,6 +161,28 @@ func TestAttemptsAreBounded(t *testing.T) {
 	u.Close() // which doesn't wait for them
 }
 
+// TestUnreadDataIsBounded: a unit that doesn't read what it is sent has no more
+// connections than one that does.
+func TestUnreadDataIsBounded(t *testing.T) {
+	server := serve(t, func(c net.Conn) { io.Copy(struct{ io.Writer }{c}, &pattern{size: mega / 2}) })
+	u := startAs(t, everyone[1], Config{Network: &world{servers: map[string]string{"192.0.2.7:7": server}}, Outbound: []string{"192.0.2.7:7"}, Limits: Limits{Connections: 10}})
+	u.gets("10 open", "leave", "192.0.2.7:7", "30")
+	if got := u.Counts(); got.Connections != 10 || got.Denied != 20 {
+		t.Errorf("got %+v, want 10 connections and 20 denials", got)
+	}
+}
+
+// TestEndsAreForgotten: connections that are over take no memory for long.
+func TestEndsAreForgotten(t *testing.T) {
+	server := serve(t, func(c net.Conn) { io.WriteString(c, "bye") })
+	u := start(t, &world{servers: map[string]string{"192.0.2.7:7": server}}, "192.0.2.7:7")
+	for range 5 {
+		u.gets("100 open", "hold", "192.0.2.7:7", "100")
+	}
+	u.end()
+	eventually(t, "nothing is remembered", func() bool { return len(u.stack.RegisteredEndpoints())+len(u.stack.CleanupEndpoints()) <= 4 })
+}
+
 func udpEcho(t testing.TB) string {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -1,6 +1,7 @@
 package netstack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -59,5 +60,6 @@ func (s *Stack) serveLoopback(l net.Listener, endpoint string) {
 // kernelSide is a connection of a kernel's, whose buffers that accounts for.
 type kernelSide struct{ *net.TCPConn }
 
-func (c kernelSide) reset()   { resetHost(c.TCPConn) }
-func (c kernelSide) size(int) {}
+func (c kernelSide) reset()                 { resetHost(c.TCPConn) }
+func (c kernelSide) size(int)               {}
+func (c kernelSide) settle(context.Context) {}

@@ -31,6 +31,7 @@ var ops = map[string]func(args []string) (string, error){
 	"half":   opHalf,
 	"listen": opListen,
 	"shout":  opShout,
+	"leave":  opLeave,
 }
 
 const patience = 30 * time.Second
@@ -276,4 +277,24 @@ func opListen(args []string) (string, error) {
 		}
 	}()
 	return l.Addr().String(), nil
+}
+
+// opLeave opens connections, says that it has nothing to send, and never reads.
+func opLeave(args []string) (string, error) {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return "", err
+	}
+	got := 0
+	for range n {
+		c, err := net.DialTimeout("tcp", args[0], patience)
+		if err != nil {
+			continue
+		}
+		got++
+		c.(*net.TCPConn).SetReadBuffer(4096)
+		c.(*net.TCPConn).CloseWrite()
+		held = append(held, c)
+	}
+	return fmt.Sprintf("%d open", got), nil
 }

@@ -25,18 +25,19 @@ func (s *Stack) relay(f Flow, unit side, conn net.Conn, sent func()) {
 
 	up := make(chan error, 1)
 	go func() {
-		err := s.send(&f, unit, conn)
+		err := s.send(&f, unit, conn, size)
 		if broken(err) {
 			end()
 		}
 		sent()
 		up <- err
 	}()
-	down := s.receive(&f, conn, unit)
+	down := s.receive(&f, conn, unit, size)
 	if down != nil {
 		end()
 	}
 	f.Err = errors.Join(<-up, down)
+	unit.settle(s.ctx)
 	_ = unit.Close()
 	_ = conn.Close()
 	var denied *egress.Denied
@@ -68,12 +69,12 @@ func resetHost(conn net.Conn) {
 
 // send carries what the unit sends, unless it names another host than the granted
 // one.
-func (s *Stack) send(f *Flow, unit side, conn net.Conn) error {
+func (s *Stack) send(f *Flow, unit side, conn net.Conn, size int) error {
 	look := egress.NewInspector(f.Endpoint)
 	if f.Protocol == "listen" {
 		look = &egress.Inspector{} // a server names no host
 	}
-	var b chunk
+	b := chunk{large: size == largeBuffer}
 	defer b.free()
 	for {
 		n, err := unit.Read(b.room())
@@ -99,8 +100,8 @@ func (s *Stack) send(f *Flow, unit side, conn net.Conn) error {
 }
 
 // receive carries what the host receives.
-func (s *Stack) receive(f *Flow, conn net.Conn, unit side) error {
-	var b chunk
+func (s *Stack) receive(f *Flow, conn net.Conn, unit side, size int) error {
+	b := chunk{large: size == largeBuffer}
 	defer b.free()
 	for {
 		n, err := conn.Read(b.room())

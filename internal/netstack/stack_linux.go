@@ -43,7 +43,11 @@ type Stack struct {
 	exchanges              sync.Map      // of *exchange
 }
 
-const nic = 1
+const (
+	nic = 1
+	// overTime is how long the stack remembers a connection that is over.
+	overTime = 500 * time.Millisecond
+)
 
 // New serves the network that Setup made, and takes its files over.
 func New(files []*os.File, c Config) (*Stack, error) {
@@ -145,7 +149,10 @@ func (s *Stack) tune() error {
 	sack, moderate := tcpip.TCPSACKEnabled(true), tcpip.TCPModerateReceiveBufferOption(false)
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: smallBuffer, Default: largeBuffer, Max: largeBuffer}
 	send := tcpip.TCPSendBufferSizeRangeOption{Min: smallBuffer, Default: largeBuffer, Max: largeBuffer}
-	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &receive, &send} {
+	// What is over is forgotten soon: nothing is late on this link, and a unit could
+	// have the stack remember without end.
+	wait, linger := tcpip.TCPTimeWaitTimeoutOption(overTime), tcpip.TCPLingerTimeoutOption(overTime)
+	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &receive, &send, &wait, &linger} {
 		if err := s.stack.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
 			return fmt.Errorf("%T: %v", o, err)
 		}

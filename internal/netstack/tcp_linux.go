@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
@@ -49,6 +50,8 @@ type side interface {
 	reset()
 	// size sets its buffers.
 	size(n int)
+	// settle waits until the unit has all that was sent to it, or never will.
+	settle(ctx context.Context)
 }
 
 // outgoing serves a connection to an endpoint, once the host has one.
@@ -160,4 +163,19 @@ func (c inside) reset() { c.ep.Abort() }
 func (c inside) size(n int) {
 	c.ep.SocketOptions().SetReceiveBufferSize(int64(min(n, c.window)), true)
 	c.ep.SocketOptions().SetSendBufferSize(int64(n), true)
+}
+
+// settle holds the connection's place among those that are open: a unit that doesn't
+// read can't have the stack keep what it doesn't want.
+func (c inside) settle(ctx context.Context) {
+	for pause := time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 100*time.Millisecond) {
+		switch tcp.EndpointState(c.ep.State()) {
+		case tcp.StateFinWait2, tcp.StateTimeWait, tcp.StateClose, tcp.StateError:
+			return // it has acknowledged the end
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
 }
