@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -51,6 +52,10 @@ type SevSnpTCB struct {
 	SNP        uint8 `json:"snp"`
 	Microcode  uint8 `json:"microcode"`
 	FMC        uint8 `json:"fmc"` // Turin and later only
+}
+
+func (t SevSnpTCB) String() string {
+	return fmt.Sprintf("boot_loader %d, tee %d, snp %d, microcode %d, fmc %d", t.BootLoader, t.TEE, t.SNP, t.Microcode, t.FMC)
 }
 
 // SevSnpPolicy is what only AMD's reports have.

@@ -83,13 +83,13 @@ func demandTCB(a *evidence.Appraisal, k *endorsed, p *evidence.Policy) {
 	case minimum != nil:
 		var err error
 		if low := below(k.tcb, *minimum); len(low) > 0 {
-			err = evidence.Refuse(evidence.TCB, "got %+v, want at least %+v: too low in %s", k.tcb, *minimum, strings.Join(low, ", "))
+			err = evidence.Refuse(evidence.TCB, "got %s, want at least %s: too low in %s", k.tcb, *minimum, strings.Join(low, ", "))
 		}
-		a.Check(name, err, "%+v, at least %+v", k.tcb, *minimum)
+		a.Check(name, err, "%s, at least %s", k.tcb, *minimum)
 	case p.Waives(evidence.AnyTCB):
-		a.Skip(name, "%+v; the policy accepts any", k.tcb)
+		a.Skip(name, "%s; the policy accepts any", k.tcb)
 	default:
-		a.Check(name, evidence.Refuse(evidence.Unstated, "got %+v, and the policy states no minimum: set sev_snp.minimum_tcb, or accept_without_checking tcb", k.tcb), "")
+		a.Check(name, evidence.Refuse(evidence.Unstated, "got %s, and the policy states no minimum: set sev_snp.minimum_tcb, or accept_without_checking tcb", k.tcb), "")
 	}
 }
 

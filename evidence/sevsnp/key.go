@@ -100,7 +100,7 @@ func (k *endorsed) binds(r *Report) error {
 		return err
 	}
 	if tcb != k.tcb {
-		return evidence.Refuse(evidence.KeyMismatch, "the report is of TCB %+v, and the key of %+v", tcb, k.tcb)
+		return evidence.Refuse(evidence.KeyMismatch, "the report is of TCB %s, and the key of %s", tcb, k.tcb)
 	}
 	if k.line.key == VLEK || r.ChipID == [64]byte{} { // a host may mask the chip
 		return nil

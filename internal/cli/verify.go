@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/joulebox/joulebox/attestation"
 	"github.com/joulebox/joulebox/bundle"
+	"github.com/joulebox/joulebox/evidence/appraise"
 )
 
 type verifyFlags struct {
@@ -16,6 +19,8 @@ type verifyFlags struct {
 	multiTenant bool
 	asJSON      bool
 	quiet       bool
+
+	collateral, evidencePolicy, now string
 }
 
 func newVerify(c *console) *cobra.Command {
@@ -28,6 +33,9 @@ nothing but the file and the keys that you trust: --key, the keys of joulebox ke
 trust, and this host's own. Over several bundles it reports equivocation: two
 receipts that one key signed under one sequence number.
 
+From S6 on a bundle carries hardware evidence. It is verified under the policy in
+--evidence-policy, with what --collateral holds beside the bundle's own chain.
+
 Exits with 0 when all are genuine under a trusted key, 1 when a check failed, 2 on
 a usage error, 3 when something that trust needs is missing.`,
 		Args: cobra.MinimumNArgs(1),
@@ -36,6 +44,8 @@ a usage error, 3 when something that trust needs is missing.`,
 	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "trust only this public key: `PUB` is 64 hex digits, the name of a trusted key, or a file that holds one")
 	cmd.Flags().StringVar(&f.challenge, "challenge", "", "require the unit to carry the freshness value `C` that you handed out")
 	cmd.Flags().BoolVar(&f.multiTenant, "multi-tenant", false, "require the tier that a host of several tenants must use")
+	collateralFlags(cmd, &f.collateral, &f.now)
+	cmd.Flags().StringVar(&f.evidencePolicy, "evidence-policy", "", "verify hardware evidence under the policy in `FILE` (docs/evidence.md)")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print one line a bundle")
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
@@ -67,6 +77,9 @@ func (c *console) verify(f verifyFlags, files []string) error {
 	if o.Pinned, err = pinnedKeys(f.keys); err != nil {
 		return fail(exitUsage, err, "")
 	}
+	if o.Evidence, err = f.evidence(); err != nil {
+		return fail(exitUsage, err, "")
+	}
 	doc := verifyDocument{Verdict: bundle.Valid, Equivocation: []string{}}
 	var parsed []*bundle.Bundle
 	for _, file := range files {
@@ -93,6 +106,22 @@ func (c *console) verify(f verifyFlags, files []string) error {
 		return err
 	}
 	return quiet(doc.Verdict.ExitCode())
+}
+
+// evidence is the verifier of hardware evidence, nil when nothing was said of it:
+// a bundle that needs it then says so.
+func (f *verifyFlags) evidence() (func(*bundle.Evidence, [64]byte) ([]bundle.Check, *attestation.TEE), error) {
+	if f.collateral == "" && f.evidencePolicy == "" && f.now == "" {
+		return nil, nil
+	}
+	folder, policy, _, err := readAppraisal(f.collateral, f.evidencePolicy, f.now)
+	if err != nil {
+		return nil, err
+	}
+	if len(policy.ReportData) > 0 {
+		return nil, errors.New("--evidence-policy: leave report_data out: in a bundle it is the run's")
+	}
+	return appraise.Bundle(folder.Collateral, policy), nil
 }
 
 // add takes one bundle in; the worst verdict is the whole document's.
