@@ -13,8 +13,23 @@
 //
 // Who is who: the unit's user is the caller outside, whatever its number inside
 // (Spec.UID), so granted files of the caller can be read and written as the caller
-// could; files of others, as anyone could. It has no capability inside either, so
-// it can't become anyone else.
+// could; files of others, as anyone could. It has no capability, inside or outside,
+// and can't get any, so it can't become anyone else: root's unit is root's files'
+// owner and nothing more, and what it leaves there lends nobody root's rights.
+//
+// What is enforced by whom:
+//
+//	nothing but the granted is there   a mount namespace with a root of its own
+//	read, write, delete, exec apart    Landlock; read-only and noexec mounts beneath it
+//	sockets in granted folders         Landlock from version 9 on, else connections are made by init
+//	nobody else is seen or signalled   pid, ipc, uts, cgroup, time and user namespaces
+//	no network but the granted         a network namespace of its own
+//	calls that reach past all this     a seccomp filter that lists what is allowed
+//	memory, processes, processor, I/O  control groups, of version 2 where they have the controllers, else 1
+//	the end of everything              the first process is the kernel's own switch for its namespace
+//
+// A supervisor that is killed takes its cells with it at once; their empty control
+// groups go when the next supervisor in the same group starts a cell.
 package cell
 
 import (
@@ -125,7 +140,10 @@ type Limits struct {
 	OpenFiles uint64 // descriptors of a process
 	FileSize  uint64 // bytes of a file
 
-	// Device I/O beneath the mounts, a second. What only touches memory isn't counted.
+	// Device I/O beneath the mounts and the root, a second, for each disk. What only
+	// touches memory isn't counted. Where control groups are of version 1 the kernel
+	// writes back what was written to memory for all groups as one: such a write is
+	// bounded only if it is direct or waited for (fsync).
 	ReadIOPS, WriteIOPS uint64
 	ReadBPS, WriteBPS   uint64
 }

@@ -21,6 +21,8 @@ var (
 	}
 )
 
+const aptSettings = "/etc/apt/apt.conf.d"
+
 // files writes the cell's own files: users, hosts and what the spec has.
 func (v *view) files() error {
 	o := v.order
@@ -34,6 +36,10 @@ func (v *view) files() error {
 			File{"/etc/group", []byte(group(o.GID))},
 			File{"/etc/nsswitch.conf", []byte("passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n")},
 		)
+	}
+	if _, err := os.Stat(aptSettings); err == nil && o.UID == 0 {
+		// It would become another user to fetch, and no one in a cell becomes another.
+		list = append(list, File{aptSettings + "/99-one-user", []byte("APT::Sandbox::User \"root\";\n")})
 	}
 	for _, f := range append(list, o.Files...) {
 		if err := v.lay(f); err != nil {

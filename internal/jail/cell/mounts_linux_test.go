@@ -232,7 +232,9 @@ func rootfs(t testing.TB) string {
 			write(t, dir+name, string(b))
 		}
 	}
-	os.Mkdir(dir+"/etc", 0o755)
+	if err := os.MkdirAll(dir+aptSettings, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	write(t, dir+"/etc/mark", "mark\n")
 	os.Symlink("/nowhere/resolv.conf", dir+"/etc/resolv.conf")
 	return dir
@@ -254,6 +256,9 @@ func TestRootFolder(t *testing.T) {
 	if !strings.HasPrefix(out, "made\nremoved\n") || !strings.HasSuffix(out, "/etc/x\n") {
 		t.Errorf("got %q", out)
 	}
+	// apt isn't to try to be someone else.
+	s.Argv[2] = "cat " + aptSettings + "/*"
+	lines(t, s, `APT::Sandbox::User "root";`)
 	// With a mount that may do less, the rest still may.
 	write(t, dir+"/../granted", "x")
 	s.Mounts = []Mount{{File: file(t, dir+"/usr"), Target: "/data", Read: true, Write: true}}
