@@ -189,7 +189,7 @@ func TestEAR(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		parsed, err := oracle.ParseSigned(token, []oracle.SignatureAlgorithm{oracle.EdDSA})
+		parsed, err := oracle.ParseSignedCompact(token, []oracle.SignatureAlgorithm{oracle.EdDSA})
 		if err != nil {
 			t.Fatal(name, err)
 		}
