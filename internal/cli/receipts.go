@@ -19,7 +19,7 @@ func newReceipts(c *console) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  needsSubcommand,
 	}
-	cmd.AddCommand(newReceiptsList(c), newReceiptsShow(c))
+	cmd.AddCommand(newReceiptsList(c), newReceiptsShow(c), newReceiptsExport(c))
 	return cmd
 }
 
