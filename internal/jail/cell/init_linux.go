@@ -85,12 +85,26 @@ func (i *inner) run() error {
 	if err := i.build(); err != nil {
 		return err
 	}
-	if err := i.link.send(kindStarted, nothing{}); err != nil {
+	if err := i.handOut(); err != nil {
 		return err
 	}
-	go i.listen()
-	go i.answer()
 	return i.reap()
+}
+
+// handOut gives the supervisor what it needs to follow the unit: its main process,
+// and where the kernel asks about calls. Connections have to be made in here.
+func (i *inner) handOut() error {
+	main, err := unix.PidfdOpen(i.main, 0)
+	if err != nil {
+		return os.NewSyscallError("pidfd_open", err)
+	}
+	defer unix.Close(main)
+	if i.order.Gated {
+		go i.answer()
+		return i.link.send(kindStarted, nothing{}, main)
+	}
+	defer unix.Close(i.questions)
+	return i.link.send(kindStarted, nothing{}, main, i.questions)
 }
 
 // build makes a cell:
@@ -351,21 +365,6 @@ func (i *inner) confine() error {
 	unix.Close(ruleset)
 	i.questions, err = jail.InstallHere(i.order.Filter, true)
 	return need(nameSeccomp, err)
-}
-
-// listen obeys the supervisor until it is gone, and ends with it.
-func (i *inner) listen() {
-	mustDropThread()
-	for {
-		k, body, _, err := i.link.receive()
-		if err != nil {
-			os.Exit(1)
-		}
-		var s signal
-		if k == kindSignal && decode(body, &s) == nil {
-			_ = unix.Kill(-i.main, unix.Signal(s))
-		}
-	}
 }
 
 // reap takes in what ends. When the main process has, all that is left is ended.

@@ -30,8 +30,40 @@ type response struct {
 	flags uint32
 }
 
+// newQuestions is a listener that the runtime can wait for.
+func newQuestions(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), "questions")
+}
+
 // answer refuses what the filter asks about and notes it, until nothing is left
-// that could ask. Connections it makes in the unit's stead; see gate.
+// that could ask.
+func (c *Cell) answer() {
+	raw, err := c.questions.SyscallConn()
+	if err != nil {
+		return
+	}
+	for err == nil {
+		err = raw.Read(func(fd uintptr) bool {
+			ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if n, err := unix.Poll(ready, 0); err != nil || n == 0 {
+				return errors.Is(err, unix.EINTR)
+			}
+			if ready[0].Revents&unix.POLLIN == 0 {
+				return false // nothing is left; clean closes it
+			}
+			var n notice
+			if seccompIoctl(int(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) == nil {
+				c.probes.add(probeName(int(n.nr)))
+				reply(int(fd), n, unix.EPERM)
+			}
+			return true
+		})
+	}
+}
+
+// answer does the same in the first process, where it also makes connections in
+// the unit's stead; see gate.
 func (i *inner) answer() {
 	runtime.LockOSThread()
 	if err := dropBut(unix.CAP_SYS_PTRACE); err != nil {
@@ -58,9 +90,11 @@ func (i *inner) answer() {
 }
 
 // reply answers with an error, or with success.
-func (i *inner) reply(n notice, errno unix.Errno) {
+func (i *inner) reply(n notice, errno unix.Errno) { reply(i.questions, n, errno) }
+
+func reply(questions int, n notice, errno unix.Errno) {
 	r := response{id: n.id, errno: -int32(errno)}
-	_ = seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // who asked may be gone
+	_ = seccompIoctl(questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // who asked may be gone
 }
 
 // valid reports whether who asked is still waiting, so that its number isn't

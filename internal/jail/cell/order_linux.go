@@ -44,6 +44,7 @@ type order struct {
 	Hold       bool
 	NoExec     bool
 	Limits     Limits
+	Gated      bool
 	Filter     []unix.SockFilter
 	Join       []int // control groups' files that the unit's first thread writes itself to
 }
@@ -67,7 +68,7 @@ func (o *order) fields(c *codec) {
 	c.text(&o.Hostname)
 	c.bytes(&o.Network)
 	c.bytes(&o.Exec)
-	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec} {
+	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec, &o.Gated} {
 		c.bool(b)
 	}
 	for _, n := range []*uint64{&o.Limits.Memory, &o.Limits.OpenFiles, &o.Limits.FileSize} { // the rest isn't init's

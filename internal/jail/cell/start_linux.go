@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -27,6 +30,10 @@ type Cell struct {
 	probes   probes
 	terminal *os.File
 	network  []*os.File
+	main     *os.File // a pidfd
+	// questions is where the kernel asks about calls; nil if the first process is
+	// asked.
+	questions *os.File
 
 	mu      sync.Mutex
 	killed  string
@@ -108,7 +115,8 @@ func (c *Cell) begin(o *order, h *handing) error {
 	}
 	with := handing{files: slices.Clone(h.files)}
 	version, _ := landlockVersion() // the first process complains
-	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.gated(version)), nil
+	o.Gated = o.gated(version)
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
 	}
@@ -127,7 +135,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 				return err
 			}
 		case kindStarted:
-			return nil
+			return c.started(fds)
 		default:
 			if err := c.told(k, body); err != nil {
 				return err
@@ -175,6 +183,19 @@ func explain(err error) error {
 		return missing(n.mechanism, n.err)
 	}
 	return fmt.Errorf("cell: %w", err)
+}
+
+// started keeps what the unit is followed by.
+func (c *Cell) started(fds []int) error {
+	if len(fds) == 0 {
+		return errors.New("cell: its first process didn't hand out the unit's")
+	}
+	c.main = os.NewFile(uintptr(fds[0]), "main process")
+	if len(fds) > 1 {
+		c.questions = newQuestions(fds[1])
+		go c.answer()
+	}
+	return nil
 }
 
 // whyGone is what there is to say when the first process has ended without a word.
@@ -261,12 +282,32 @@ func (c *Cell) clean() error {
 	c.mu.Lock()
 	c.over = true
 	c.mu.Unlock()
+	if c.main != nil {
+		c.main.Close()
+	}
+	c.closeQuestions()
 	unix.Close(c.link.fd)
 	for _, f := range c.link.files {
 		unix.Close(f)
 	}
 	c.end.Usage, c.end.OOM, _ = c.groups.final()
 	return errors.Join(err, c.groups.remove())
+}
+
+// closeQuestions lets nobody answer any more. On some kernels who has begun to take
+// a question waits for the next one, if the one there was has gone.
+func (c *Cell) closeQuestions() {
+	if c.questions == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() { defer close(closed); c.questions.Close() }()
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
+	select {
+	case <-closed:
+	case <-patience.C:
+	}
 }
 
 // conclude says how the unit has ended.
@@ -315,8 +356,34 @@ func (c *Cell) Signal(sig syscall.Signal) error {
 		return os.ErrProcessDone
 	default:
 	}
-	s := signal(sig)
-	return c.link.send(kindSignal, &s)
+	c.mu.Lock() // so that its number isn't another's
+	defer c.mu.Unlock()
+	if c.over {
+		return os.ErrProcessDone
+	}
+	err := unix.PidfdSendSignal(int(c.main.Fd()), sig, nil, pidfdGroup)
+	if errors.Is(err, unix.EINVAL) { // Linux before 6.9
+		err = c.signalGroup(sig)
+	}
+	if errors.Is(err, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return os.NewSyscallError("signal", err)
+}
+
+const pidfdGroup = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP
+
+// signalGroup finds the main process's number, which is its group's.
+func (c *Cell) signalGroup(sig syscall.Signal) error {
+	b, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(int(c.main.Fd())))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(statusLine("\n"+string(b), "Pid")))
+	if err != nil || pid <= 0 {
+		return unix.ESRCH
+	}
+	return unix.Kill(-pid, sig)
 }
 
 // Terminal is the supervisor's side of the unit's terminal, nil if it has none. The

@@ -21,9 +21,8 @@ const (
 	kindBase    kind = iota + 1 // to init: what to begin with
 	kindOrder                   // to init: the order, with descriptors
 	kindGo                      // to init: the hold is over
-	kindSignal                  // to init: a number
 	kindHold                    // from init: the view is complete, with descriptors
-	kindStarted                 // from init: the unit runs
+	kindStarted                 // from init: the unit runs, with descriptors
 	kindProbe                   // from init: what was tried
 	kindEnd                     // from init: how the main process ended
 	kindFault                   // from init: why there is no cell
@@ -145,14 +144,10 @@ type nothing struct{}
 
 func (nothing) fields(*codec) {}
 
-// word is a name, and signal a number.
-type (
-	word   string
-	signal int
-)
+// word is a name.
+type word string
 
-func (w *word) fields(c *codec)   { c.text((*string)(w)) }
-func (s *signal) fields(c *codec) { number(c, s) }
+func (w *word) fields(c *codec) { c.text((*string)(w)) }
 
 // fault is an error of init's. Missing names a mechanism that the cell can't do
 // without; Op, Path and Errno are those of a call that failed for a path.
