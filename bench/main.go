@@ -22,6 +22,7 @@ type bench struct {
 
 var benches = []bench{
 	{"attested", attested},
+	{"engines", engines},
 	{"hostproc", hostproc},
 	{"journal", journal},
 	{"mcp", agent},
@@ -32,7 +33,7 @@ var benches = []bench{
 func main() {
 	host.RunChildIfAsked()
 	n := flag.Int("n", 15, "pairs for each comparison")
-	only := flag.String("only", "", "the comparisons to make, separated by commas: attested, hostproc, journal, mcp, metering, oneshot")
+	only := flag.String("only", "", "the comparisons to make, separated by commas: attested, engines, hostproc, journal, mcp, metering, oneshot")
 	flag.Parse()
 	fmt.Printf("%s/%s, %d CPUs, %s, %d pairs each, medians; ratio is the median of the pairs' ratios\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), *n)

@@ -15,7 +15,7 @@ import (
 
 const benchPrograms = "internal/wasm/rewrite/testdata/bench"
 
-// The programs export run: (i32) -> i32; each argument keeps run busy for about
+// The programs export run: (i32) -> i32 or f64; each argument keeps run busy for about
 // ten milliseconds or more.
 var meteringPrograms = []struct {
 	file string
@@ -28,15 +28,12 @@ func metering(n int) error {
 	header("Compute, every instruction counted", "metered", "bare engine")
 	var all []pairs
 	for _, program := range meteringPrograms {
-		image, err := os.ReadFile(filepath.Join(benchPrograms, program.file+".wasm"))
+		file := filepath.Join(benchPrograms, program.file+".wasm")
+		image, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		metered, _, err := rewrite.Meter(image, rewrite.Options{SIMDWeight: 2})
-		if err != nil {
-			return err
-		}
-		ours, got, closeOurs, err := caller(metered, program.n)
+		ours, got, closeOurs, err := meteredCaller(file, program.n)
 		if err != nil {
 			return err
 		}
@@ -45,7 +42,7 @@ func metering(n int) error {
 			return err
 		}
 		if got != want {
-			return fmt.Errorf("%s returns %#x metered, %#x on the bare engine", program.file, got, want)
+			return fmt.Errorf("%s returns %v metered, %v on the bare engine", program.file, got, want)
 		}
 		p, err := measure(program.file, n, clock(ours), clock(peer))
 		closeOurs()
@@ -60,12 +57,25 @@ func metering(n int) error {
 	return nil
 }
 
+// meteredCaller is caller of a file's module, metered.
+func meteredCaller(file string, n uint64) (call func() error, first float64, done func(), err error) {
+	image, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	metered, _, err := rewrite.Meter(image, rewrite.Options{SIMDWeight: 2})
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return caller(metered, n)
+}
+
 // slice is how much a tick refills, as in a real run: it looks at the clock too.
 const slice = 200_000
 
 // caller calls run in one instance, metered or not: nothing but the compute is
 // timed. first is what the first call returned.
-func caller(module []byte, n uint64) (call func() error, first uint64, done func(), err error) {
+func caller(module []byte, n uint64) (call func() error, first float64, done func(), err error) {
 	ctx := context.Background()
 	r := wazero.NewRuntime(ctx)
 	deadline := time.Now().Add(time.Hour)
@@ -99,5 +109,13 @@ func caller(module []byte, n uint64) (call func() error, first uint64, done func
 	return func() error {
 		_, err := run.Call(ctx, n)
 		return err
-	}, results[0], func() { _ = r.Close(ctx) }, nil
+	}, number(run.Definition().ResultTypes()[0], results[0]), func() { _ = r.Close(ctx) }, nil
+}
+
+// number is a result, which is an i32 or an f64.
+func number(t api.ValueType, bits uint64) float64 {
+	if t == api.ValueTypeF64 {
+		return api.DecodeF64(bits)
+	}
+	return float64(api.DecodeI32(bits))
 }
