@@ -215,6 +215,7 @@ func (b *Broker) Close() error {
 	b.stdin.close()
 	b.stdout.close()
 	b.stderr.close()
+	b.log.end()
 	b.log.out.close()
 	return errors.Join(errs...)
 }

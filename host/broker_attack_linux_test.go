@@ -175,6 +175,73 @@ func TestLinkSwapRace(t *testing.T) {
 	}
 }
 
+// TestRenameRace flips a directory and a link out of the root while the unit moves,
+// links, lists and changes things through that name: what is outside stays as it is,
+// and nothing of it comes in.
+func TestRenameRace(t *testing.T) {
+	in := fortress(t, map[string]string{"fine/f": "harmless", "way": "-> fine", "way.out": "-> ../out", "mine": "the unit's"})
+	u := with(t, in, allOfData)
+	root := u.preopen("/data")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		way, out := filepath.Join(in, "way"), filepath.Join(in, "way.out")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				unix.Renameat2(unix.AT_FDCWD, way, unix.AT_FDCWD, out, unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	moved := 0
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+		if u.rename(root, "mine", root, "way/mine") == wasi.Success {
+			moved++
+			u.rename(root, "fine/mine", root, "mine")
+		}
+		u.rename(root, "way/secret", root, "stolen")
+		u.rename(root, "way/dir", root, "stolen.dir")
+		u.link(root, true, "way/secret", root, "linked")
+		u.link(root, false, "mine", root, "way/linked.out")
+		u.symlink("secret", root, "way/symlinked")
+		u.setTimes(root, "way/secret")
+		u.path("path_remove_directory", root, "way/dir")
+		u.path("path_unlink_file", root, "way/secret")
+		if fd, e := u.open(root, true, "way", directory, allRights, allRights, 0); e == wasi.Success {
+			u.call("fd_readdir", fd, bufPtr, 1000, 0, outPtr)
+			if used := u.u32(outPtr); strings.Contains(string(u.g.mem[bufPtr:bufPtr+used]), "secret") {
+				t.Error("a listing names what is outside")
+			}
+			u.call("fd_close", fd)
+		}
+		u.path("path_unlink_file", root, "fine/linked.out")
+		u.path("path_unlink_file", root, "fine/symlinked")
+	}
+	close(stop)
+	<-done
+	if moved == 0 {
+		t.Error("nothing could be moved, so nothing was shown")
+	}
+	var outside []string
+	filepath.WalkDir(filepath.Join(in, "../out"), func(path string, d os.DirEntry, err error) error {
+		outside = append(outside, filepath.Base(path))
+		return err
+	})
+	if want := []string{"out", "dir", "secret", "secret"}; !slices.Equal(outside, want) {
+		t.Errorf("outside there is %v, want %v", outside, want)
+	}
+	for _, name := range []string{"stolen", "stolen.dir", "linked"} {
+		if _, err := os.Lstat(filepath.Join(in, name)); err == nil {
+			t.Errorf("%s came in", name)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(in, "../out/secret")); err != nil || string(text) != secret {
+		t.Errorf("the secret is %q, %v", text, err)
+	}
+}
+
 // TestDirectoryMovedOut: the host moves a directory that the unit has open out of
 // the root.
 func TestDirectoryMovedOut(t *testing.T) {

@@ -46,6 +46,10 @@ const (
 	maxSlept = 1 << 62
 )
 
+// clockStep is how far a granted clock moves at a time, in nanoseconds. It is the same on
+// every host: a finer one would tell what hardware this is, and what shares it.
+const clockStep = 1000
+
 // clock is a unit's view of time.
 type clock struct {
 	source  Clock
@@ -63,7 +67,7 @@ func (c *clock) wall() int64 {
 	if !c.granted {
 		return epoch
 	}
-	return c.source.Now().UnixNano()
+	return c.source.Now().Truncate(clockStep).UnixNano()
 }
 
 // monotonic follows the host's clock, or the count of the unit's own work: the
@@ -72,7 +76,15 @@ func (c *clock) monotonic(counted uint64) uint64 {
 	if !c.granted {
 		return booted + c.slept + counted*unitTime
 	}
-	return booted + uint64(max(c.source.Now().Sub(c.began), 0))
+	return booted + uint64(max(c.source.Now().Sub(c.began), 0))/clockStep*clockStep
+}
+
+// resolution is a clock's step in nanoseconds. What counts work counts by one.
+func (c *clock) resolution(id wasi.ClockID) uint64 {
+	if c.granted && (id == wasi.ClockRealtime || id == wasi.ClockMonotonic) {
+		return clockStep
+	}
+	return unitTime
 }
 
 func (c *clock) now(id wasi.ClockID, counted uint64) (uint64, error) {

@@ -65,10 +65,10 @@ func TestUngrantedClockIsTheSameEverywhere(t *testing.T) {
 }
 
 func TestGrantedClock(t *testing.T) {
-	c := &fakeClock{now: time.Unix(1_800_000_000, 5)}
+	c := &fakeClock{now: time.Unix(1_800_000_000, 5_999)}
 	u := newUnit(t, BrokerConfig{Grants: everything(), Clock: c})
-	if got := u.time(0); got != 1_800_000_000_000_000_005 {
-		t.Errorf("realtime: got %d", got)
+	if got := u.time(0); got != 1_800_000_000_000_005_000 {
+		t.Errorf("realtime: got %d, want whole microseconds", got)
 	}
 	first, second := u.time(1), u.time(1)
 	if second <= first {
@@ -76,12 +76,30 @@ func TestGrantedClock(t *testing.T) {
 	}
 	for id := range uint64(4) {
 		u.want("resolution", u.call("clock_res_get", id, outPtr), wasi.Success)
-		if u.u64(outPtr) == 0 {
-			t.Errorf("clock %d: resolution 0", id)
+		if want := []uint64{clockStep, clockStep, 1, 1}[id]; u.u64(outPtr) != want {
+			t.Errorf("clock %d: got resolution %d, want %d", id, u.u64(outPtr), want)
 		}
 	}
 	u.want("no such clock", u.call("clock_time_get", 4, 0, outPtr), wasi.EInval)
 	u.want("no such clock", u.call("clock_res_get", 4, outPtr), wasi.EInval)
+}
+
+// A granted clock has the same steps on every host, whatever its own clock has.
+func TestGrantedClockMovesInSteps(t *testing.T) {
+	c := &fakeClock{now: time.Unix(1_800_000_000, 0)}
+	u := newUnit(t, BrokerConfig{Grants: everything(), Clock: c})
+	steps := map[uint64]bool{}
+	for range 50 {
+		c.now = c.now.Add(137 * time.Nanosecond)
+		wall := u.time(0)
+		if wall%clockStep != 0 {
+			t.Errorf("realtime: got %d, want whole steps of %d", wall, clockStep)
+		}
+		steps[wall] = true
+	}
+	if len(steps) != 7 { // 0 to 6 microseconds
+		t.Errorf("got %d times in 6850 nanoseconds, want 7", len(steps))
+	}
 }
 
 // subscribe writes a clock subscription of preview 1.

@@ -246,20 +246,47 @@ func TestLog(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", &out, want)
 	}
-	out.Reset()
-	for range maxLogLines + 50 {
-		if err := b.logLine(t.Context(), hostcall.Info, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := strings.Count(out.String(), "\n"); n != maxLogLines-1 || b.Usage().LogDropped != 51 {
-		t.Errorf("got %d lines and %d dropped, want %d and 51", n, b.Usage().LogDropped, maxLogLines-1)
-	}
 	quiet := everything()
 	quiet.Host.Logging = false
 	b2, _ := NewBroker(BrokerConfig{Grants: quiet, Log: &out})
 	if err := b2.logLine(t.Context(), hostcall.Info, nil); err != hostcall.Denied {
 		t.Errorf("not granted: got %v", err)
+	}
+}
+
+// Of a flood the first lines are kept as they come, the last when the unit has
+// ended, and between them stands how many are missing.
+func TestLogFloodKeepsHeadAndTail(t *testing.T) {
+	var out bytes.Buffer
+	b, err := NewBroker(BrokerConfig{Grants: everything(), Log: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const flood = maxLogLines + maxTail + 51
+	for i := range flood {
+		if err := b.logLine(t.Context(), hostcall.Info, fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(out.String(), "\n"); n != maxLogLines {
+		t.Errorf("got %d lines while it runs, want %d", n, maxLogLines)
+	}
+	b.logLine(t.Context(), hostcall.Error, bytes.Repeat([]byte("x"), 1<<20))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != maxLogLines+1+maxTail || lines[maxLogLines] != "[52 lines dropped]" || b.Usage().LogDropped != 52 {
+		t.Fatalf("got %d lines, %q after the first, and %d dropped", len(lines), lines[maxLogLines], b.Usage().LogDropped)
+	}
+	if got, want := lines[maxLogLines+1], fmt.Sprintf("info %d", maxLogLines+52); got != want {
+		t.Errorf("the tail begins with %q, want %q", got, want)
+	}
+	if last := lines[len(lines)-1]; len(last) > maxTailLine || !strings.HasPrefix(last, "error xxx") || !strings.HasSuffix(last, "x…") {
+		t.Errorf("the last line has %d bytes: %.20q", len(last), last)
+	}
+	if out.Len() > logBytes {
+		t.Errorf("got %d bytes, want at most %d", out.Len(), logBytes)
 	}
 }
 

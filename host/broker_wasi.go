@@ -22,7 +22,7 @@ func (s system) Now(id wasi.ClockID, counted uint64) (uint64, error) {
 // Resolution is the same on every host (§7.5).
 func (s system) Resolution(id wasi.ClockID) (uint64, error) {
 	_, err := s.b.clock.now(id, 0)
-	return 1, err
+	return s.b.clock.resolution(id), err
 }
 
 func (s system) Wait(ctx context.Context, d time.Duration, ready <-chan struct{}) bool {

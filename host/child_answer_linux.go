@@ -63,8 +63,8 @@ func (r *jailedRun) stream(stream byte, p []byte) (writer, error) {
 	case streamStderr:
 		return b.stderr, nil
 	case streamLog:
-		if r.logged += len(p); r.logged > maxLogBytes {
-			return nil, fmt.Errorf("%w: a log of more than %d bytes", errNonsense, maxLogBytes)
+		if r.logged += len(p); r.logged > logBytes {
+			return nil, fmt.Errorf("%w: a log of more than %d bytes", errNonsense, logBytes)
 		}
 		return b.log.out, nil
 	}

@@ -87,7 +87,11 @@ func refusedByScan(err error) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	return &RefusedError{Reason: RefusedInvalid, Offset: int64(at.Offset), Msg: at.Msg}
+	why := RefusedInvalid
+	if at.Limit {
+		why = RefusedLimit
+	}
+	return &RefusedError{Reason: why, Offset: int64(at.Offset), Msg: at.Msg}
 }
 
 // definitionSteps bounds what wazero does at the first trap or exit of a module:

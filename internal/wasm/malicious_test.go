@@ -205,5 +205,5 @@ func TestManyLongTypes(t *testing.T) {
 	}
 	a.fn("run", nil, toI32, 0, i32Const(1))
 	_, err := newTestEngine(t).Compile(t.Context(), a.bytes(), Options{Metered: true})
-	wantRefused(t, err, RefusedInvalid, "parameters and results in all")
+	wantRefused(t, err, RefusedLimit, "parameters and results in all")
 }

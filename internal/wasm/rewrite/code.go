@@ -73,7 +73,7 @@ func (m *module) codeSection(s *reader, onBody func(uint32, *code)) {
 		at := s.pos
 		w := s.window(s.u32("body size"), "function body")
 		if w.left() > m.lim.BodyBytes {
-			fail(at, "function body is %d bytes, want at most %d", w.left(), m.lim.BodyBytes)
+			failLimit(at, "function body is %d bytes, want at most %d", w.left(), m.lim.BodyBytes)
 		}
 		f := uint32(m.importedFuncs + i)
 		c.validate(f, w)
@@ -106,7 +106,7 @@ func (c *code) readLocals() {
 	r := &c.r
 	c.locals = append(c.locals[:0], c.typ.Params...)
 	if len(c.locals) > c.m.lim.Locals {
-		fail(r.pos, "function %d: got %d parameters, want at most %d locals", c.f, len(c.locals), c.m.lim.Locals)
+		failLimit(r.pos, "function %d: got %d parameters, want at most %d locals", c.f, len(c.locals), c.m.lim.Locals)
 	}
 	for _, t := range c.typ.Params {
 		c.m.sawType(t)
@@ -117,7 +117,7 @@ func (c *code) readLocals() {
 		k := r.u32("local count")
 		t := r.valType("local type")
 		if uint64(len(c.locals))+uint64(k) > uint64(c.m.lim.Locals) {
-			fail(at, "function %d: got %d locals and more, want at most %d with parameters", c.f, uint64(len(c.locals))+uint64(k), c.m.lim.Locals)
+			failLimit(at, "function %d: got %d locals and more, want at most %d with parameters", c.f, uint64(len(c.locals))+uint64(k), c.m.lim.Locals)
 		}
 		c.m.sawType(t)
 		for range k {
@@ -131,15 +131,15 @@ func (c *code) readLocals() {
 func (c *code) checkWork(at int) {
 	lim := &c.m.lim
 	if c.work > lim.LabelValues {
-		fail(at, "function %d: branches and calls carry %d values, want at most %d", c.f, c.work, lim.LabelValues)
+		failLimit(at, "function %d: branches and calls carry %d values, want at most %d", c.f, c.work, lim.LabelValues)
 	}
 	if c.allWork += c.work; c.allWork > lim.AllLabelValues {
-		fail(at, "function %d: branches and calls so far carry %d values, want at most %d", c.f, c.allWork, lim.AllLabelValues)
+		failLimit(at, "function %d: branches and calls so far carry %d values, want at most %d", c.f, c.allWork, lim.AllLabelValues)
 	}
 	if got := c.joins * len(c.locals); got > lim.LocalJoins {
-		fail(at, "function %d: %d locals over %d joins of control flow, want a product of at most %d", c.f, len(c.locals), c.joins, lim.LocalJoins)
+		failLimit(at, "function %d: %d locals over %d joins of control flow, want a product of at most %d", c.f, len(c.locals), c.joins, lim.LocalJoins)
 	}
 	if c.allJoins += c.joins * len(c.locals); c.allJoins > lim.AllLocalJoins {
-		fail(at, "function %d: locals times joins of control flow so far are %d, want at most %d", c.f, c.allJoins, lim.AllLocalJoins)
+		failLimit(at, "function %d: locals times joins of control flow so far are %d, want at most %d", c.f, c.allJoins, lim.AllLocalJoins)
 	}
 }

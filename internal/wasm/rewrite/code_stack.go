@@ -42,7 +42,7 @@ func (c *code) pushAll(ts []ValType) {
 func (c *code) enter(op opcode, sig blockType) {
 	top := &c.frames[len(c.frames)-1]
 	if len(c.frames) > c.m.lim.Nesting {
-		fail(c.at, "%s: blocks nest deeper than %d", op, c.m.lim.Nesting)
+		failLimit(c.at, "%s: blocks nest deeper than %d", op, c.m.lim.Nesting)
 	}
 	c.frames = append(c.frames, frame{op: op, sig: sig, height: len(c.stack), dead: top.dead || top.unreachable})
 	c.joins++

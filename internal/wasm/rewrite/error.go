@@ -6,6 +6,9 @@ import "fmt"
 type Error struct {
 	Offset int    // byte offset in the module
 	Msg    string // lower case, says what was found and what is wanted
+	// Limit says that the module is past one of Limits; for all that is known it's
+	// valid otherwise. Else it is malformed, or uses what isn't supported.
+	Limit bool
 }
 
 // Error is "module byte 0x2a: …".
@@ -16,6 +19,11 @@ func (e *Error) Error() string { return fmt.Sprintf("module byte 0x%x: %s", e.Of
 // that turns it back into a value, and it lets every other panic pass.
 func fail(offset int, format string, args ...any) {
 	panic(&Error{Offset: offset, Msg: fmt.Sprintf(format, args...)})
+}
+
+// failLimit is fail for a module that is past a limit.
+func failLimit(offset int, format string, args ...any) {
+	panic(&Error{Offset: offset, Msg: fmt.Sprintf(format, args...), Limit: true})
 }
 
 func catch(err *error) {

@@ -22,7 +22,7 @@ func Meter(b []byte, opt Options) ([]byte, *Info, error) {
 	out := newOutput(m)
 	out.fast(g, opt.SIMDWeight)
 	if n := len(out.refs); n > m.lim.Globals {
-		return nil, nil, &Error{Msg: fmt.Sprintf("ref.func names %d functions, want at most %d", n, m.lim.Globals)}
+		return nil, nil, &Error{Limit: true, Msg: fmt.Sprintf("ref.func names %d functions, want at most %d", n, m.lim.Globals)}
 	}
 	info.References += uint64(len(out.refs))
 	return out.bytes(), info, nil
@@ -52,7 +52,7 @@ func prepare(b []byte, opt *Options) (*module, *graph, *Info, error) {
 	info := m.info()
 	info.StaticStackWords = g.chainWords()
 	if info.StaticStackWords > uint64(lim.ChainWords) {
-		return nil, nil, nil, &Error{Msg: fmt.Sprintf("calls nest %d words deep without any recursion, want at most %d", info.StaticStackWords, lim.ChainWords)}
+		return nil, nil, nil, &Error{Limit: true, Msg: fmt.Sprintf("calls nest %d words deep without any recursion, want at most %d", info.StaticStackWords, lim.ChainWords)}
 	}
 	return m, g, info, nil
 }

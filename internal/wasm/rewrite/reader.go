@@ -91,7 +91,7 @@ func (r *reader) count(what string, itemBytes int, limit int) int {
 		fail(at, "%s: got a count of %d, but only %d bytes are left", what, n, r.left())
 	}
 	if int(n) > limit {
-		fail(at, "%s: got %d, want at most %d", what, n, limit)
+		failLimit(at, "%s: got %d, want at most %d", what, n, limit)
 	}
 	return int(n)
 }

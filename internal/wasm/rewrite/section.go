@@ -57,7 +57,7 @@ func (m *module) decode(onBody func(f uint32, c *code)) {
 
 func (m *module) header(r *reader) {
 	if r.left() > m.lim.ModuleBytes {
-		fail(0, "module is %d bytes, want at most %d", r.left(), m.lim.ModuleBytes)
+		failLimit(0, "module is %d bytes, want at most %d", r.left(), m.lim.ModuleBytes)
 	}
 	if r.left() < 8 {
 		fail(0, "module is %d bytes, want at least the 8 of its header", r.left())

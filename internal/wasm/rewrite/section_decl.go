@@ -12,7 +12,7 @@ func (m *module) typeSection(s *reader) {
 			results := s.valTypes("result count", m.lim.Results)
 			m.types = append(m.types, FuncType{params, results})
 			if values += len(params) + len(results); values > m.lim.TypeValues {
-				fail(at, "types have more than %d parameters and results in all, which is the limit", m.lim.TypeValues)
+				failLimit(at, "types have more than %d parameters and results in all, which is the limit", m.lim.TypeValues)
 			}
 		case 0x5f, 0x5e, 0x50, 0x4f, 0x4e:
 			fail(at, "type form 0x%x belongs to gc, which isn't supported", form)
@@ -67,7 +67,7 @@ func (m *module) tableType(s *reader) tableType {
 	t.min, t.max, t.hasMax = s.limits("table", 1<<32-1)
 	m.tableEntries += uint64(t.min)
 	if m.tableEntries > uint64(m.lim.TableEntries) {
-		fail(at, "tables have %d entries at the start, want at most %d", m.tableEntries, m.lim.TableEntries)
+		failLimit(at, "tables have %d entries at the start, want at most %d", m.tableEntries, m.lim.TableEntries)
 	}
 	return t
 }
