@@ -221,3 +221,17 @@ func TestEAR(t *testing.T) {
 		t.Error("a result without a time")
 	}
 }
+
+// Whatever lies in a folder, reading it ends in collateral or an error.
+func FuzzFolderJSON(f *testing.F) {
+	f.Add([]byte(`{"tcbInfo":{},"signature":""}`))
+	f.Add([]byte(`{"tcb_info":"{}","tcb_info_signature":"00","pck_crl":"00"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var one Folder
+		used, err := one.json(b)
+		if err == nil && used && one.TCBInfo == nil && one.QEIdentity == nil && one.JWKS == nil {
+			t.Errorf("took %q and kept nothing", b)
+		}
+		one.certificates(b)
+	})
+}
