@@ -107,7 +107,11 @@ func (v *view) private() error {
 		if err := v.own(f.at, f.mode); err != nil {
 			return err
 		}
-		v.rule(f.at, rightsOwn, true)
+		// A rule reaches into what is mounted beneath: a folder with a mount in it is the
+		// mount's, and not the unit's own any more.
+		if !v.above(f.at) {
+			v.rule(f.at, rightsOwn, true)
+		}
 	}
 	return nil
 }

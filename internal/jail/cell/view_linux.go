@@ -335,8 +335,14 @@ func (v *view) leaveHost() error {
 	for _, m := range v.order.Mounts {
 		unix.Close(v.handed[m.FD])
 	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return os.NewSyscallError("umount the host's view", err)
+	stacked := 1
+	if v.order.Writable {
+		stacked = 2 // the mount that the overlay was made in lies on the host's view
+	}
+	for range stacked {
+		if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+			return os.NewSyscallError("umount the host's view", err)
+		}
 	}
 	unix.Close(v.top)
 	return os.NewSyscallError("chdir", unix.Chdir("/"))
