@@ -23,7 +23,7 @@ root and held against a policy. Joulebox verifies such evidence; it makes none.`
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newEvidenceVerify(c))
+	cmd.AddCommand(newEvidenceVerify(c), newEvidenceFetch(c))
 	return cmd
 }
 
