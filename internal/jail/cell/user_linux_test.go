@@ -141,7 +141,7 @@ func TestWithoutDelegation(t *testing.T) {
 
 func TestIsDeclined(t *testing.T) {
 	if os.Getenv("JOULEBOX_CELL_DECLINED") == "" {
-		t.Skip("run by TestWithoutDelegation, not root")
+		t.Skip("running as root; TestWithoutDelegation runs this as an ordinary user")
 	}
 	c, err := Start(context.Background(), shell("exit 0"))
 	if err == nil {
