@@ -12,8 +12,9 @@ type chunk struct {
 }
 
 const (
-	fewBytes  = 4 << 10
-	manyBytes = 256 << 10
+	fewBytes = 4 << 10
+	// manyBytes are whole packets, since what is left over becomes a small one.
+	manyBytes = 8 * (mtu - 40 - 32)
 )
 
 var chunks = sync.Pool{New: func() any { b := make([]byte, manyBytes); return &b }}

@@ -94,42 +94,32 @@ func (l *link) waiting() (found bool) {
 	return found
 }
 
-// serve hands on what the unit sends, until the device is closed. What the stack
-// reads of a packet and what it only passes on are apart: it copies what it reads.
+// serve hands on what the unit sends, until the device is closed. It reads what
+// there is before it hands that on, so that those who are woken for it find several
+// packets rather than one each time.
 func (l *link) serve() error {
-	head := make([]byte, vnetHeader, vnetHeader+ethHeader)
-	if l.ethernet {
-		head = head[:cap(head)]
-	}
-	front := make([]byte, frontBytes)
-	var rest *buffer.View
-	for {
-		if rest == nil {
-			rest = buffer.NewViewSize(mtu)
+	batch := make([]received, batchSize)
+	defer func() {
+		for i := range batch {
+			batch[i].free()
 		}
-		n, err := l.read([][]byte{head, front, rest.AsSlice()})
+	}()
+	for {
+		n, err := l.read(batch)
 		if err != nil {
-			rest.Release()
 			return err
 		}
-		n -= len(head)
-		if n <= 0 || several(head) || !clean(front[:min(n, frontBytes)]) {
-			continue
+		for i := range batch[:n] {
+			if version, packet, ok := batch[i].take(); ok {
+				l.deliver(version, packet)
+			}
 		}
-		packet := buffer.MakeWithView(buffer.NewViewWithData(front[:min(n, frontBytes)]))
-		switch more := n - frontBytes; {
-		case more > small:
-			rest.CapLength(more)
-			_ = packet.Append(rest)
-			rest = nil
-		case more > 0:
-			_ = packet.Append(buffer.NewViewWithData(rest.AsSlice()[:more]))
-		}
-		l.deliver(front[0]>>4, packet)
 	}
 }
 
 const (
+	// batchSize is how many packets are read at a time.
+	batchSize = 16
 	// frontBytes are enough for the longest headers: of IPv6 and TCP with options.
 	frontBytes = 128
 	// small is up to where the rest of a packet is copied rather than given the
@@ -137,19 +127,71 @@ const (
 	small = 8 << 10
 )
 
-func (l *link) read(into [][]byte) (n int, err error) {
-	failed := l.raw.Read(func(fd uintptr) bool {
-		for {
-			n, err = unix.Readv(int(fd), into)
-			if !errors.Is(err, unix.EINTR) {
-				return !errors.Is(err, unix.EAGAIN)
-			}
-		}
-	})
-	if failed != nil {
-		return 0, failed
+// received is where a packet is read to. What the stack reads of it and what it only
+// passes on are apart: it copies what it reads.
+type received struct {
+	head  [vnetHeader + ethHeader]byte
+	front [frontBytes]byte
+	rest  *buffer.View
+	n     int // bytes of the packet, without the head
+}
+
+func (r *received) read(fd, head int) error {
+	if r.rest == nil {
+		r.rest = buffer.NewViewSize(mtu)
 	}
-	return n, err
+	for {
+		n, err := unix.Readv(fd, [][]byte{r.head[:head], r.front[:], r.rest.AsSlice()})
+		if r.n = n - head; !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// take gives the packet, if it is one for the stack.
+func (r *received) take() (version byte, b buffer.Buffer, ok bool) {
+	front := r.front[:min(max(r.n, 0), frontBytes)]
+	if several(r.head[:]) || !clean(front) {
+		return 0, b, false
+	}
+	b = buffer.MakeWithView(buffer.NewViewWithData(front))
+	switch more := r.n - frontBytes; {
+	case more > small:
+		r.rest.CapLength(more)
+		_ = b.Append(r.rest)
+		r.rest = nil
+	case more > 0:
+		_ = b.Append(buffer.NewViewWithData(r.rest.AsSlice()[:more]))
+	}
+	return front[0] >> 4, b, true
+}
+
+func (r *received) free() {
+	if r.rest != nil {
+		r.rest.Release()
+		r.rest = nil
+	}
+}
+
+// read waits for a packet and reads those that are there.
+func (l *link) read(batch []received) (n int, err error) {
+	head := vnetHeader
+	if l.ethernet {
+		head += ethHeader
+	}
+	failed := l.raw.Read(func(fd uintptr) bool {
+		for n < len(batch) {
+			if err = batch[n].read(int(fd), head); err != nil {
+				break
+			}
+			n++
+		}
+		return n > 0 || !errors.Is(err, unix.EAGAIN)
+	})
+	if n > 0 {
+		return n, nil // an error comes again
+	}
+	return 0, errors.Join(failed, err)
 }
 
 func (l *link) deliver(version byte, b buffer.Buffer) {

@@ -8,6 +8,9 @@ import (
 )
 
 const (
+	// mtu is the most that IP has: the fewer packets, the fewer turns through a
+	// stack that is a program.
+	mtu = 65535
 	// vnetHeader is the size of struct virtio_net_hdr, before each packet.
 	vnetHeader = 10
 	// needsCsum is VIRTIO_NET_HDR_F_NEEDS_CSUM: whoever lets the packet out of the

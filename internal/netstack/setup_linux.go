@@ -13,9 +13,6 @@ import (
 const (
 	// device is the interface's name inside.
 	device = "eth0"
-	// mtu is the most that IP has: the fewer packets, the fewer turns through a
-	// stack that is a program.
-	mtu = 65535
 	// tunCsum is TUN_F_CSUM of linux/if_tun.h.
 	tunCsum = 1
 )
