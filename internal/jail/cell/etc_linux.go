@@ -107,8 +107,7 @@ func (v *view) private() error {
 		if err := v.own(f.at, f.mode); err != nil {
 			return err
 		}
-		// A rule reaches into what is mounted beneath: a folder with a mount in it is the
-		// mount's, and not the unit's own any more.
+		// A rule reaches into what is mounted beneath.
 		if !v.above(f.at) {
 			v.rule(f.at, rightsOwn, true)
 		}

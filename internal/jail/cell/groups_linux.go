@@ -31,12 +31,12 @@ type groups struct {
 	limits Limits
 	two    string            // the group of version 2, or empty
 	has    map[string]string // controllers to the directory that they are in
-	// entered are the groups of version 1 that the first process is born into, and
-	// where the thread that starts it goes back to.
-	entered, back []string
-	made          []string // directories, in the order of making
-	join          []*os.File
-	oom           *oomWatch
+	made   []string          // directories, in the order of making
+	// join are files by which the first process's thread goes where the unit is to be
+	// born. What it built before the supervisor has asked for and pays for. To move a
+	// thread that is one's own is cheap; to move another process stops all others.
+	join []*os.File
+	oom  *oomWatch
 }
 
 var cellNumber atomic.Uint64
@@ -117,11 +117,7 @@ func (g *groups) make(h hierarchy, paths map[string]string, name string) error {
 	for _, c := range ours {
 		g.has[c] = dir
 	}
-	if len(ours) == 1 && ours[0] == controlPIDs {
-		return g.joinLater(dir + "/tasks")
-	}
-	g.entered, g.back = append(g.entered, dir), append(g.back, base)
-	return nil
+	return g.joinLater(dir + "/tasks")
 }
 
 func adviseOne(err error) error {
@@ -131,8 +127,6 @@ func adviseOne(err error) error {
 	return err
 }
 
-// joinLater has the first process put the unit's thread into a group that it isn't
-// in itself.
 func (g *groups) joinLater(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -215,25 +209,6 @@ func (g *groups) open() (*os.File, error) {
 		return nil, nil
 	}
 	return os.OpenFile(g.two, unix.O_PATH|unix.O_DIRECTORY, 0)
-}
-
-// enter puts the calling thread into the groups of version 1, so that what it
-// starts is born there. Moving one's own thread is cheap; moving another process
-// stops all others.
-func (g *groups) enter() error {
-	for _, dir := range g.entered {
-		if err := writeFile(dir+"/tasks", "0"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *groups) leave() (err error) {
-	for _, dir := range g.back {
-		err = errors.Join(err, writeFile(dir+"/tasks", "0"))
-	}
-	return err
 }
 
 // remove takes the groups away. The kernel needs a moment to let go of who has just

@@ -126,13 +126,16 @@ func (v *view) mounted(at string) bool {
 	return at == "/proc" || at == "/dev" || at == "/sys"
 }
 
+// above reports whether beneath a folder there is a mount that a rule for the
+// folder would give more than it has. What is only less for being read-only or
+// noexec the mount itself holds to.
 func (v *view) above(at string) bool {
 	prefix := strings.TrimSuffix(at, "/") + "/"
 	if at == "/" {
 		return true
 	}
 	for _, m := range v.order.Mounts {
-		if strings.HasPrefix(m.Target, prefix) {
+		if strings.HasPrefix(m.Target, prefix) && !(m.Read && m.Write == m.Delete) {
 			return true
 		}
 	}

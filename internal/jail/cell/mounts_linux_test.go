@@ -292,3 +292,29 @@ func TestPrivateFolders(t *testing.T) {
 		t.Error("the unit's file is in the host's folder")
 	}
 }
+
+// A mount in one of the unit's own folders has the rights that it was given, and
+// not those of the folder.
+func TestMountInPrivateFolder(t *testing.T) {
+	dir := tree(t)
+	s := shell(scriptOf("touch /tmp/own", "cat /tmp/granted/a", "echo x > /tmp/granted/a", "rm /tmp/granted/a", "cp /bin/true /tmp/t && /tmp/t", "mv /tmp/granted/a /tmp/b"))
+	s.Mounts = []Mount{{File: file(t, dir+"/in"), Target: "/tmp/granted", Read: true}}
+	lines(t, s, "yes", "yes", "no", "no", "yes", "no")
+	s.Mounts[0].Write = true
+	lines(t, s, "no", "yes", "yes", "no", "no", "no") // the kernel can't have both, so it's the stricter
+	s.Mounts[0].Delete = true
+	lines(t, s, "yes", "yes", "yes", "yes", "yes", "no")
+	s.Mounts[0] = Mount{File: file(t, dir+"/out"), Target: "/tmp/granted", Write: true, Delete: true}
+	s.Argv[2] = scriptOf("touch /tmp/granted/new", "ls /tmp/granted", "cat /tmp/granted/new", "rm /tmp/granted/new")
+	lines(t, s, "yes", "no", "no", "yes")
+}
+
+// Nothing of the host's view is left, wherever the root is from.
+func TestHostViewIsGone(t *testing.T) {
+	dir := file(t, rootfs(t))
+	for _, root := range []Root{{}, {Dir: dir}, {Dir: dir, Writable: true}} {
+		s := shell("while read -r id parent dev root at rest; do [ \"$at\" = / ] && echo \"$root\"; case \"$at\" in /sys/*|/boot*|*/cgroup*) echo left $at;; esac; done < /proc/self/mountinfo; exit 0")
+		s.Root = root
+		lines(t, s, "/")
+	}
+}

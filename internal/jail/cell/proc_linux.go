@@ -3,7 +3,6 @@
 package cell
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -30,97 +29,101 @@ func (v *view) proc() error {
 	if err := v.place("/proc", true); err != nil {
 		return err
 	}
-	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=4"); err != nil {
-		return os.NewSyscallError("mount /proc", err)
-	}
 	if err := v.makeMasks(); err != nil {
 		return err
 	}
-	for n, list := range [][]string{maskedFolders, maskedFiles} {
-		for _, name := range list {
-			if err := maskReadable("/proc/"+name, n == 0); err != nil {
-				return err
-			}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "hidepid=4"); err != nil {
+		return os.NewSyscallError("mount /proc", err)
+	}
+	for _, name := range maskedFolders {
+		if err := maskReadable("/proc/"+name, v.masks.folder); err != nil {
+			return err
+		}
+	}
+	for _, name := range maskedFiles {
+		if err := maskReadable("/proc/"+name, v.masks.file); err != nil {
+			return err
 		}
 	}
 	if err := timeNamespace(); err != nil { // while its offsets can be written
 		return err
 	}
 	v.rule("/proc", rightsProc, true)
-	if err := unix.MountSetattr(here, "/proc", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnly | noSuid | noDev | noExec}); err != nil {
+	// What covers isn't read-only, or the kernel wouldn't note that it was read.
+	if err := unix.MountSetattr(here, "/proc", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: noSuid | noDev | noExec}); err != nil {
 		return os.NewSyscallError("mount_setattr /proc", err)
 	}
-	return nil
+	return setHere("/proc", readOnly)
 }
 
 // maskReadable covers what this process could read, which has more rights than the
 // unit. Kernels and users differ in what that is.
-func maskReadable(at string, dir bool) error {
+func maskReadable(at string, with int) error {
 	if unix.Faccessat(here, at, unix.R_OK, unix.AT_EACCESS) != nil {
 		return nil
 	}
-	if dir {
-		return mask(at, emptyFolder, 0)
-	}
-	return mask(at, emptyFile, 0)
+	return bind(with, "", at, 0, false)
 }
 
-// The masks: what covers has the type of what is covered. What is hidden can't be
-// opened. What the kernel tells of the machine is empty, and who looks is noticed.
-const (
-	hiddenFile   = "/.hidden-file"
-	hiddenFolder = "/.hidden-folder"
-	emptyFile    = "/.empty-file"
-	emptyFolder  = "/.empty-folder"
-)
+// masks cover what they have the type of, O_PATH. What is hidden can't be opened.
+// What the kernel tells of the machine is empty, and that someone looks is noticed.
+// They lie where /proc lies upon them.
+type masks struct{ hiddenFile, hiddenFolder, file, folder, sys int }
 
-func (v *view) makeMasks() (err error) {
-	if v.looks, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err != nil {
-		return os.NewSyscallError("inotify_init1", err)
-	}
-	for _, name := range []string{hiddenFile, emptyFile} {
-		if err := makeFile(name, nil, map[string]uint32{emptyFile: 0o444}[name]); err != nil {
-			return err
+func (v *view) makeMasks() error {
+	_ = unix.Mkdirat(v.memory, "proc", 0o755) // it may be there
+	for _, m := range []struct {
+		name string
+		fd   *int
+		dir  bool
+		mode uint32
+		seen string
+	}{
+		{"hidden-file", &v.masks.hiddenFile, false, 0, ""}, {"hidden-folder", &v.masks.hiddenFolder, true, 0, ""},
+		{"file", &v.masks.file, false, 0o444, "/proc"}, {"folder", &v.masks.folder, true, 0o555, "/proc"}, {"sys", &v.masks.sys, true, 0o555, "/sys"},
+	} {
+		if err := v.makeMask("proc/"+m.name, m.fd, m.dir, m.mode, m.seen); err != nil {
+			return fmt.Errorf("mask: %w", err)
 		}
 	}
-	for _, name := range []string{hiddenFolder, emptyFolder} {
-		if err := unix.Mkdir(name, map[string]uint32{emptyFolder: 0o555}[name]); err != nil {
-			return &os.PathError{Op: "mkdir", Path: name, Err: err}
-		}
-	}
-	v.seen = map[int32]string{}
-	return steps(func() error { return v.look(emptyFile, "/proc") }, func() error { return v.look(emptyFolder, "/proc") })
-}
-
-// look notices who opens a file or folder, under a name.
-func (v *view) look(at, seen string) error {
-	wd, err := unix.InotifyAddWatch(v.looks, at, unix.IN_OPEN)
-	if err != nil {
-		return &os.PathError{Op: "inotify_add_watch", Path: at, Err: err}
-	}
-	v.seen[int32(wd)] = seen
 	return nil
 }
 
-// looked are the names under which something was opened. It says so once.
-func (v *view) looked() (list []string) {
-	b := make([]byte, 4096)
-	for {
-		n, err := unix.Read(v.looks, b)
-		if err != nil || n < unix.SizeofInotifyEvent {
-			return list
-		}
-		for at := 0; at+unix.SizeofInotifyEvent <= n; {
-			if name := v.seen[int32(binary.NativeEndian.Uint32(b[at:]))]; name != "" {
-				list = append(list, name)
-			}
-			at += unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[at+12:]))
-		}
+func (v *view) makeMask(name string, fd *int, dir bool, mode uint32, seen string) (err error) {
+	kind := uint32(unix.S_IFREG)
+	if dir {
+		err = unix.Mkdirat(v.memory, name, mode)
+	} else {
+		err = unix.Mknodat(v.memory, name, kind|mode, 0)
 	}
+	if err == nil {
+		*fd, err = unix.Openat(v.memory, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	}
+	var st unix.Stat_t
+	if err == nil && seen != "" {
+		err = unix.Fstat(*fd, &st)
+		v.noticed = append(v.noticed, noticed{*fd, seen, st.Atim, st.Ctim})
+	}
+	return err
 }
 
-func mask(at, with string, attributes uint64) error {
-	return bind(here, with, at, attributes, false)
+// noticed is a file that tells by its times whether it was read: a first read sets
+// one, and to set that back sets another.
+type noticed struct {
+	fd            int
+	name          string
+	read, changed unix.Timespec
+}
+
+// looked are the names of what was read.
+func (v *view) looked() (list []string) {
+	for _, n := range v.noticed {
+		var st unix.Stat_t
+		if err := unix.Fstat(n.fd, &st); err != nil || st.Atim != n.read || st.Ctim != n.changed {
+			list = append(list, n.name)
+		}
+	}
+	return list
 }
 
 // sys is empty: it shows devices, power and control groups.
@@ -128,18 +131,8 @@ func (v *view) sys() error {
 	if err := v.place("/sys", true); err != nil {
 		return err
 	}
-	const empty = "/.empty-sys"
-	if err := unix.Mkdir(empty, 0o555); err != nil {
-		return &os.PathError{Op: "mkdir", Path: empty, Err: err}
-	}
-	if err := v.look(empty, "/sys"); err != nil {
-		return err
-	}
-	if err := bind(here, empty, "/sys", readOnly|noSuid|noDev|noExec, false); err != nil {
-		return err
-	}
 	v.rule("/sys", rightsRead, true)
-	return os.Remove(empty)
+	return bind(v.masks.sys, "", "/sys", noSuid|noDev|noExec, false)
 }
 
 // timeNamespace lets the unit's clocks begin with it. It holds for children of the

@@ -25,7 +25,7 @@ var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=a
 // gives away before anything of the unit runs.
 var initCapabilities = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP, unix.CAP_SYS_TIME,
-	unix.CAP_SYS_PTRACE,
+	unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, // the last three for layers that it mounts
 }
 
 // born are the namespaces that it is born into; it makes those of cgroups and time
@@ -34,33 +34,17 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CL
 
 // spawner does what starts cells on one thread that never ends: the kernel sends
 // the death signal of a child when the thread that started it ends, not the
-// process. It also is the thread that is in a cell's control groups while the cell
-// is started.
+// process.
 var spawner = sync.OnceValue(func() chan<- func() {
 	starts := make(chan func())
-	taken := make(chan struct{})
-	go serve(starts, taken)
-	<-taken
+	go func() {
+		runtime.LockOSThread()
+		for start := range starts {
+			start()
+		}
+	}()
 	return starts
 })
-
-// serve runs what comes on a thread that isn't the process's first: what that one
-// is in, the kernel says of the process.
-func serve(starts <-chan func(), taken chan<- struct{}) {
-	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() {
-		other := make(chan struct{})
-		go serve(starts, other)
-		<-other // until then this thread is taken, so it's another one
-		runtime.UnlockOSThread()
-		close(taken)
-		return
-	}
-	close(taken)
-	for start := range starts {
-		start()
-	}
-}
 
 func onSpawner(f func()) {
 	done := make(chan struct{})
@@ -113,12 +97,7 @@ func (f *first) spawn() error {
 			defer dir.Close()
 			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(dir.Fd())
 		}
-		onSpawner(func() {
-			if err = f.groups.enter(); err == nil {
-				f.process, err = os.StartProcess(program, []string{initName}, attr)
-			}
-			err = errors.Join(err, f.groups.leave())
-		})
+		onSpawner(func() { f.process, err = os.StartProcess(program, []string{initName}, attr) })
 	}
 	if err != nil {
 		unix.Close(f.socket)

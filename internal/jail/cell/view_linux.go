@@ -27,10 +27,9 @@ type view struct {
 	// rules are Landlock's to be.
 	rules             []rule
 	programFD, rootFD int
-	// looks is where the kernel says who has opened what is watched, and seen what that
-	// is.
-	looks int
-	seen  map[int32]string
+	masks             masks
+	// noticed is what isn't to be looked at.
+	noticed []noticed
 	// ptmx is the master side of the unit's terminal, or -1.
 	ptmx int
 }
@@ -336,7 +335,7 @@ func (v *view) leaveHost() error {
 		unix.Close(v.handed[m.FD])
 	}
 	stacked := 1
-	if v.order.Writable {
+	if !v.base.Host {
 		stacked = 2 // the mount that the overlay was made in lies on the host's view
 	}
 	for range stacked {
@@ -350,11 +349,6 @@ func (v *view) leaveHost() error {
 
 // close keeps what the unit isn't to change from being written to.
 func (v *view) close() error {
-	for _, name := range []string{hiddenFile, hiddenFolder, emptyFile, emptyFolder} {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
 	if !v.base.Host {
 		if err := setHere("/dev", readOnly|noSuid); err != nil {
 			return err
@@ -373,11 +367,11 @@ func (v *view) hide() error {
 		if err := unix.Lstat(at, &st); err != nil {
 			continue
 		}
-		with := hiddenFile
+		with := v.masks.hiddenFile
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			with = hiddenFolder
+			with = v.masks.hiddenFolder
 		}
-		if err := mask(at, with, readOnly|noSuid|noDev|noExec); err != nil {
+		if err := bind(with, "", at, readOnly|noSuid|noDev|noExec, false); err != nil {
 			return err
 		}
 	}
