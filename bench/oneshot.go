@@ -38,7 +38,7 @@ func oneshot(n int) error {
 		}
 		pair.print()
 	}
-	return nil
+	return beforeMain(n, joulebox)
 }
 
 type program struct{ name, path string }

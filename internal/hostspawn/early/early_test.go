@@ -32,3 +32,11 @@ func TestTakenOnce(t *testing.T) {
 		t.Error("a test needs no host process")
 	}
 }
+
+func TestContains(t *testing.T) {
+	for _, c := range [][2]string{{"", ""}, {"a", ""}, {"", "a"}, {"a", "a"}, {"ab", "b"}, {"ab", "c"}, {"in-proces", "in-process"}, {"xin-processx", "in-process"}} {
+		if got, want := contains(c[0], c[1]), strings.Contains(c[0], c[1]); got != want {
+			t.Errorf("%q in %q: got %v", c[1], c[0], got)
+		}
+	}
+}
