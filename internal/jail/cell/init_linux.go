@@ -239,6 +239,9 @@ func (i *inner) start() error {
 	if err != nil {
 		return err
 	}
+	if err := ordinary(); err != nil {
+		return need(nameCPU, err)
+	}
 	if err := i.join(); err != nil {
 		return need(nameProcesses, err)
 	}
@@ -293,6 +296,16 @@ func (i *inner) streams() (files []uintptr, err error) {
 		files = append(files, uintptr(other))
 	}
 	return files, nil
+}
+
+// ordinary lets the unit share the processor as others do: a supervisor that runs
+// before all others keeps that for itself, and no group with a share holds it.
+func ordinary() error {
+	a, err := unix.SchedGetAttr(0, 0)
+	if err != nil || a.Policy == unix.SCHED_NORMAL || a.Policy == unix.SCHED_BATCH || a.Policy == unix.SCHED_IDLE {
+		return os.NewSyscallError("sched_getattr", err)
+	}
+	return os.NewSyscallError("sched_setattr", unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr}, 0))
 }
 
 // join puts the calling thread, and so its children, into control groups that hold
