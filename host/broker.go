@@ -124,7 +124,7 @@ func NewBroker(c BrokerConfig) (*Broker, error) {
 	b.clock = newClock(c.Clock, e.MayHost(grant.Clock).Allowed)
 	b.rate = newRate(c.Clock, e.IOCeilings())
 	b.stdin = newInput(c.Stdin)
-	b.stdout, b.stderr = newOutput(c.Stdout), newOutput(c.Stderr)
+	b.stdout, b.stderr = newOutputs(c.Stdout, c.Stderr)
 	b.log = newLogSink(c.Log)
 	if b.storage, err = newStorage(b); err != nil {
 		return nil, err

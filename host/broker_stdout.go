@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"reflect"
 	"sync"
 
 	"github.com/joulebox/joulebox"
@@ -26,12 +27,19 @@ type output struct {
 	w      io.Writer
 	direct bool
 	hash   digest
+	turn   *turn // of two outputs with one writer; nil is its own
 
 	once   sync.Once
 	jobs   chan []byte
 	done   chan writeResult
 	chunk  []byte
 	broken error // once a write was left behind, nothing can follow it
+}
+
+// turn is whose write it is.
+type turn struct {
+	sync.Mutex
+	broken error
 }
 
 type writeResult struct {
@@ -44,6 +52,18 @@ func newOutput(w io.Writer) *output {
 		w = io.Discard
 	}
 	return &output{w: w, direct: takesAtOnce(w)}
+}
+
+// newOutputs are a unit's two. Where they are one writer, as with a terminal or a
+// buffer for both, it is called by one of them at a time: the programs of a native
+// unit write at the same time.
+func newOutputs(stdout, stderr io.Writer) (out, err *output) {
+	out, err = newOutput(stdout), newOutput(stderr)
+	if v := reflect.ValueOf(stdout); v.IsValid() && v.Comparable() && stdout == stderr {
+		out.turn = new(turn)
+		err.turn = out.turn
+	}
+	return out, err
 }
 
 func takesAtOnce(w io.Writer) bool {
@@ -74,6 +94,13 @@ func (o *output) Write(ctx context.Context, bufs [][]byte) (total int, err error
 }
 
 func (o *output) write(ctx context.Context, p []byte) (int, error) {
+	if o.turn != nil {
+		o.turn.Lock()
+		defer o.turn.Unlock()
+		if o.turn.broken != nil {
+			return 0, o.turn.broken
+		}
+	}
 	if o.direct {
 		return o.w.Write(p)
 	}
@@ -111,6 +138,9 @@ func (o *output) hand(ctx context.Context, p []byte) (int, error) {
 		return min(max(r.n, 0), len(p)), r.err
 	case <-ctx.Done():
 		o.broken = ctx.Err()
+		if o.turn != nil {
+			o.turn.broken = o.broken
+		}
 		return 0, o.broken
 	}
 }

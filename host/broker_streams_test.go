@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -162,6 +163,41 @@ func TestOutputIsStreamedAndHashed(t *testing.T) {
 	}
 	if _, out, errID := u.b.Digests(); out != joulebox.Sum([]byte(big)) || errID != joulebox.Sum([]byte("oops")) {
 		t.Errorf("digests: got %v %v", out, errID)
+	}
+}
+
+// TestOneWriterForBothOutputs: the programs of a native unit write at the same time,
+// and a writer that is both its outputs is still called by one at a time.
+func TestOneWriterForBothOutputs(t *testing.T) {
+	var both bytes.Buffer
+	out, err := newOutputs(&both, &both)
+	var writers sync.WaitGroup
+	for _, o := range []*output{out, err} {
+		writers.Go(func() {
+			for range 1000 {
+				if _, err := o.Write(t.Context(), [][]byte{[]byte("a line\n")}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if got := both.String(); got != strings.Repeat("a line\n", 2000) {
+		t.Errorf("%d bytes, torn", len(got))
+	}
+	// One that is never taken leaves the other nothing to write to.
+	r, w := io.Pipe()
+	defer r.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, err = newOutputs(w, w)
+	cancel()
+	for _, o := range []*output{out, err} {
+		if _, got := o.Write(ctx, [][]byte{[]byte("x")}); !errors.Is(got, context.Canceled) {
+			t.Errorf("got %v", got)
+		}
+	}
+	if err.jobs != nil {
+		t.Error("a writer that somebody still waits in was called again")
 	}
 }
 
