@@ -108,9 +108,18 @@ func (p process) beyond(file inode) bool {
 }
 
 // opens reports whether the thread is where the kernel opens an interpreter or a
-// loader for the file that was called, and not where it opens that.
+// loader for the file that was called, and not where it opens that. It has asked and
+// is about to wait; until it does, its place can't be told.
 func (p process) opens(r Role) bool {
 	where := map[Role]string{Interpreter: "load_script+", Loader: "load_elf_binary+"}[r]
-	stack, err := os.ReadFile(p.proc("stack"))
-	return err == nil && strings.Contains(string(stack), where)
+	for began := time.Now(); time.Since(began) < callWaits; time.Sleep(50 * time.Microsecond) {
+		stack, err := os.ReadFile(p.proc("stack"))
+		if err != nil || strings.Contains(string(stack), where) {
+			return err == nil
+		}
+		if strings.Contains(string(stack), "fanotify_") {
+			return false // it waits, and elsewhere
+		}
+	}
+	return false
 }
