@@ -17,7 +17,8 @@ type feed struct {
 	in     *input
 	theirs int // the process's end, until it was handed over
 	pipe   *os.File
-	window int // bytes that can be on their way
+	window int      // bytes that can be on their way
+	inside *os.File // the reader's end once more, which still tells what lies in the pipe when its writer has closed it; nil where the process says what it took
 
 	cancel context.CancelFunc // nil before it is wanted
 	done   chan struct{}
@@ -43,6 +44,16 @@ func newFeed(in *input) (*feed, error) {
 	}
 	f.window = capacity + 2*pumpSize
 	return f, nil
+}
+
+// watchInside is for a reader that doesn't say what it took.
+func (f *feed) watchInside() error {
+	fd, err := unix.FcntlInt(uintptr(f.theirs), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("stdin: %w", err)
+	}
+	f.inside = os.NewFile(uintptr(fd), "stdin")
+	return nil
 }
 
 func (f *feed) handedOver() {
@@ -109,6 +120,9 @@ func (f *feed) stop() {
 		<-f.done
 	}
 	f.pipe.Close()
+	if f.inside != nil {
+		f.inside.Close()
+	}
 }
 
 // halt is stop for a pipe whose readers are gone. It returns how many bytes lie in
@@ -119,14 +133,11 @@ func (f *feed) halt() (left uint64) {
 		_ = f.pipe.SetWriteDeadline(time.Unix(1, 0))
 		<-f.done
 	}
-	if c, err := f.pipe.SyscallConn(); err == nil {
-		_ = c.Control(func(fd uintptr) {
-			if n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil {
-				left = uint64(n)
-			}
-		})
-	}
 	f.pipe.Close()
+	if n, err := unix.IoctlGetInt(int(f.inside.Fd()), unix.TIOCINQ); err == nil {
+		left = uint64(n)
+	}
+	f.inside.Close()
 	return left
 }
 

@@ -189,8 +189,9 @@ func (r *nativeRun) run(ctx context.Context) {
 	watching.Go(func() { breach, watchErr = r.job.Limits.watch(ctx, r, runtime.NumCPU(), ended) })
 	watching.Go(func() { r.endWithWatch(ended) })
 	end, err := r.cell.Wait()
+	wall := time.Since(r.begun)
 	close(ended)
-	networkErr := r.endNetwork(ctx)
+	networkErr := r.endNetwork(ctx, end)
 	watching.Wait()
 	watchingErr := r.watch.Close()
 	r.streams.finish()
@@ -203,6 +204,7 @@ func (r *nativeRun) run(ctx context.Context) {
 		return
 	}
 	r.exit = r.exitOf(ctx, end, breach)
+	r.exit.Counts.Wall = wall
 }
 
 // endWithWatch ends a unit whose programs nobody decides any more.
@@ -219,7 +221,7 @@ func (r *nativeRun) endWithWatch(ended <-chan struct{}) {
 func (r *nativeRun) exitOf(ctx context.Context, end cell.End, breach joulebox.Breach) (e Exit) {
 	r.job.Broker.addNative(end)
 	r.seen.Store(int64(end.Usage.CPU))
-	e.Counts = Counts{CPUTime: end.Usage.CPU, Wall: time.Since(r.begun), PeakMemory: end.Usage.Memory}
+	e.Counts = Counts{CPUTime: end.Usage.CPU, PeakMemory: end.Usage.Memory}
 	switch left, over := r.job.Limits.left(end.Usage.CPU); {
 	case end.Changed != "":
 		e.Outcome, e.Detail = joulebox.Terminated(joulebox.PrivilegeEscal), end.Changed

@@ -24,6 +24,7 @@ type nativeTrial struct {
 	exit    Exit
 	out     bytes.Buffer
 	usage   Usage
+	stdin   joulebox.ID // of what it was given
 	denials []Denial
 	probing []string
 }
@@ -63,6 +64,7 @@ func (n *nativeTrial) bash(t *testing.T, ctx context.Context, script string) {
 		t.Fatalf("%v; it said %s", err, &n.out)
 	}
 	n.usage, n.denials, n.probing = b.Usage(), b.Denials(), b.Probing()
+	n.stdin, _, _ = b.Digests()
 }
 
 // echoing answers each connection with what it sends.
@@ -139,13 +141,16 @@ func TestNativeInput(t *testing.T) {
 	in := bytes.NewReader([]byte("first line\nsecond line\n"))
 	n := &nativeTrial{config: BrokerConfig{Stdin: in}}
 	n.bash(t, t.Context(), "read -r x; echo \"$x\"")
-	if n.out.String() != "first line\n" {
-		t.Errorf("got %q", &n.out)
+	if n.out.String() != "first line\n" || n.stdin != joulebox.Sum([]byte("first line\n")) {
+		t.Errorf("got %q, of an input %v", &n.out, n.stdin)
+	}
+	if left, err := io.ReadAll(in); err != nil || string(left) != "second line\n" {
+		t.Errorf("left: %q (%v)", left, err)
 	}
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	n = &nativeTrial{config: BrokerConfig{Stdin: bytes.NewReader(large)}, grants: grant.Set{Process: grant.Process{Exec: true, Programs: []string{"/usr/bin/**", "/bin/**"}, MaxProcesses: 8}}}
 	n.bash(t, t.Context(), "cat")
-	if !bytes.Equal(n.out.Bytes(), large) {
+	if !bytes.Equal(n.out.Bytes(), large) || n.stdin != joulebox.Sum(large) {
 		t.Errorf("got %d bytes of %d", n.out.Len(), len(large))
 	}
 	if n.usage.Execs != 1 {

@@ -47,14 +47,17 @@ func (r *nativeRun) flow(f netstack.Flow) {
 // goes.
 const lastWords = 5 * time.Second
 
-// endNetwork ends the network once what was sent has left.
-func (r *nativeRun) endNetwork(ctx context.Context) error {
+// endNetwork ends the network once what was sent has left. A unit that was ended is
+// not waited for, and none longer than its time.
+func (r *nativeRun) endNetwork(ctx context.Context, end cell.End) error {
 	if r.network == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastWords)
-	defer cancel()
-	_ = r.network.Drain(ctx) // what couldn't be sent on is lost, as with any machine that is switched off
+	if left := min(lastWords, r.job.Limits.Wall-time.Since(r.begun)); end.Killed == "" && left > 0 {
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
+		_ = r.network.Drain(ctx) // what couldn't be sent on is lost, as with any machine that is switched off
+	}
 	err := r.network.Close()
 	c := r.network.Counts()
 	r.job.Broker.counts.connections.Add(uint64(c.Connections))

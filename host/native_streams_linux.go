@@ -63,6 +63,9 @@ func (s *nativeStreams) openInput() (err error) {
 	if s.feed, err = newFeed(in); err != nil {
 		return err
 	}
+	if err = s.feed.watchInside(); err != nil {
+		return err
+	}
 	// The unit's end blocks, as every program expects of its input.
 	if err := unix.SetNonblock(s.feed.theirs, false); err != nil {
 		return fmt.Errorf("stdin: %w", err)

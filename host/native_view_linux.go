@@ -14,13 +14,15 @@ import (
 	"github.com/joulebox/joulebox/internal/jail/cell"
 )
 
-// The share that a native unit has of disks where its grant says nothing, and how
-// many threads and files it may have. At S3 the disk is always shared out (§2.4).
+// The share that a native unit has of disks, where its grant says nothing, and of
+// processors, and how many threads and files it may have. At S3 both are always
+// shared out (§2.4).
 const (
 	shareIOPS     = 20_000
 	shareBPS      = 1 << 30
 	nativeTasks   = 1024
 	nativeHandles = 16384
+	shareCPU      = 100 // of a processor that others want too: as much as each of them
 )
 
 // nativeHome is a program's own folder, in memory: the one that its /etc/passwd
@@ -48,7 +50,7 @@ func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 	spec = cell.Spec{
 		Argv: b.config.Args, Env: mergeEnv(nativeEnv, []string{"HOME=" + nativeHome(n.UID)}, n.Env, b.config.Env), Path: j.Unit.Entrypoint[0], Program: n.Program,
 		UID: n.UID, GID: n.GID, Root: cell.Root{Dir: n.Root, Writable: n.Root != nil && !hashesBind(b.config.Grants)},
-		Limits: cell.Limits{Memory: j.Limits.Memory, Processes: nativeTasks, OpenFiles: nativeHandles,
+		Limits: cell.Limits{Memory: j.Limits.Memory, CPUWeight: shareCPU, Processes: nativeTasks, OpenFiles: nativeHandles,
 			ReadIOPS: shareIOPS, WriteIOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
 	}
 	if c := b.config.Grants.Storage.Ceilings; c.MaxIOPS != nil {
