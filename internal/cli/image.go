@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/joulebox/joulebox/host"
@@ -16,10 +15,13 @@ import (
 
 // imageProgram finds a program in an image, whose root filesystem it will have. An
 // image that says what it runs needs no arguments.
-func (f *runFlags) imageProgram(ctx context.Context, args []string) (*program, error) {
+func (f *runFlags) imageProgram(ctx context.Context, c *console, args []string) (*program, error) {
 	root, err := openImage(ctx, f.image, f.resolve)
 	if err != nil {
 		return nil, err
+	}
+	if f.resolve && root.Reference != "" && !f.quiet {
+		c.note("the image is docker://%s", root.Reference)
 	}
 	p, err := f.programIn(root, args)
 	if err != nil {
@@ -61,9 +63,9 @@ func (f *runFlags) programIn(root *rootfs.Root, args []string) (*program, error)
 	case err != nil:
 		return nil, fail(exitMissing, err, "")
 	}
-	uid, gid, err := imageUser(root.Config.User)
+	uid, gid, err := root.User()
 	if err != nil {
-		return nil, fail(exitDecline, err, "")
+		return nil, fail(exitDecline, fmt.Errorf("--image: %w", err), "")
 	}
 	return &program{
 		name: filepath.Base(found.Path), path: nameInImage(root, args[0], found), args: args[1:], root: root,
@@ -103,23 +105,4 @@ func imagePath(env []string) string {
 		}
 	}
 	return unitPath
-}
-
-// imageUser reads the user that an image names. Names would have to be looked up in
-// the image's own lists; what is no number is the superuser of the cell, who has no
-// rights there.
-func imageUser(text string) (uid, gid uint32, err error) {
-	user, group, hasGroup := strings.Cut(text, ":")
-	u, err := strconv.ParseUint(user, 10, 31)
-	if err != nil {
-		return 0, 0, nil //nolint:nilerr // a name
-	}
-	if !hasGroup {
-		return uint32(u), uint32(u), nil
-	}
-	g, err := strconv.ParseUint(group, 10, 31)
-	if err != nil {
-		return 0, 0, fmt.Errorf("--image: user %q: got the group %q, want a number", text, group)
-	}
-	return uint32(u), uint32(g), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/joulebox/joulebox/host"
+	"github.com/joulebox/joulebox/internal/rootfs"
 )
 
 // unitPath is where a native unit itself looks for programs.
@@ -24,7 +25,7 @@ func (f *runFlags) isNative(word string) (bool, error) {
 	if f.lang != "" || word == "-" || f.set.Changed("code") {
 		return false, nil
 	}
-	file, err := os.Open(word)
+	file, err := openProgram(word)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return !strings.Contains(word, "/") && filepath.Ext(word) != ".wasm" && filepath.Ext(word) != ".wat", nil
@@ -54,6 +55,21 @@ func (f *runFlags) isNative(word string) (bool, error) {
 	return false, nil
 }
 
+// openProgram opens what may be a program. Opening a named pipe would wait for who
+// writes to it, and a program has to be read more than once.
+func openProgram(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "read", Path: name, Err: errNoFile}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
+var errNoFile = errors.New("a program has to be a file; - reads it from standard input")
+
 // nativeProgram finds and reads a native program. A bare name is looked for as the
 // unit would, then as the caller's shell would.
 func nativeProgram(args []string) (*program, error) {
@@ -81,23 +97,14 @@ func lookUp(name string) (string, error) {
 		}
 		return path, nil
 	}
-	var denied string
-	for _, dir := range append(filepath.SplitList(unitPath), filepath.SplitList(os.Getenv("PATH"))...) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		path := filepath.Join(dir, name)
-		info, err := os.Stat(path)
-		switch {
-		case err != nil || !info.Mode().IsRegular():
-		case info.Mode()&0o111 == 0:
-			denied = path
-		default:
-			return path, nil
-		}
-	}
-	if denied != "" {
-		return "", fail(exitDenied, fmt.Errorf("%s may not be executed", denied), "")
+	path, err := rootfs.LookPath(name, unitPath+":"+os.Getenv("PATH"))
+	switch {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", fail(exitDenied, err, "")
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fail(exitDecline, err, "")
 	}
 	hint := ""
 	switch {

@@ -38,7 +38,10 @@ const maxScript = 64 << 20
 // program reads a module, or a script together with the language that runs it.
 func (f *runFlags) program(ctx context.Context, c *console, args []string) (p *program, err error) {
 	if f.image != "" {
-		return f.imageProgram(ctx, args)
+		return f.imageProgram(ctx, c, args)
+	}
+	if len(args) == 0 && !f.set.Changed("code") {
+		return nil, fail(exitDecline, errNoProgram, "")
 	}
 	if len(args) > 0 {
 		native, err := f.isNative(args[0])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -46,12 +47,19 @@ func newRun(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROGRAM [args...]",
 		Short: "run a program under grants",
-		Long: `Runs a WASM program: a WASI command, or a module that exports run: () -> i32. What
-isn't granted is denied. Flags end at the program, or at --; the rest is the
-program's.
+		Long: `Runs a program at the lowest tier that suffices. What isn't granted is denied. Flags
+end at the program, or at --; the rest is the program's. PROGRAM is
 
-With a language that runs it (joulebox lang), the program may be a script; - reads
-it from standard input. Its image is the interpreter, its library and the script.
+  a file of WASM    a WASI command, or a module that exports run: () -> i32; its text
+                    form too, where the name ends in .wat
+  a script          in a language that runs at S2 (joulebox lang); its image is the
+                    interpreter, its library and the script. - reads it from standard
+                    input
+  a native program  by its name, which is looked for on the PATH and never here, or by
+                    a path. It runs at S3, where it sees this machine's programs and
+                    libraries, read-only, and nothing else that isn't granted
+  one of an image   with --image: it sees the image in place of this machine. Without
+                    PROGRAM it is what the image says
 
 Standard input and output are the program's own. On standard error, after what the
 program writes there, stands one line: the tier, the outcome, what it cost and how
@@ -176,7 +184,12 @@ func (f *runFlags) request(p *program) (r supervisor.Request, err error) {
 // readProgram tells a program that isn't there from one that may not be read, as
 // a shell does.
 func readProgram(name string) ([]byte, error) {
-	image, err := os.ReadFile(name)
+	file, err := openProgram(name)
+	var image []byte
+	if err == nil {
+		defer file.Close()
+		image, err = io.ReadAll(file)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		hint := ""
@@ -184,6 +197,8 @@ func readProgram(name string) ([]byte, error) {
 			hint = "flags stand before the program"
 		}
 		return nil, fail(exitMissing, err, hint)
+	case errors.Is(err, errNoFile):
+		return nil, fail(exitDecline, err, "")
 	case err != nil:
 		return nil, fail(exitDenied, err, "")
 	}

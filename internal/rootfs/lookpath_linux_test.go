@@ -1,97 +1,12 @@
 package rootfs
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/joulebox/joulebox"
-	"github.com/joulebox/joulebox/unit"
 )
-
-func TestHostProgram(t *testing.T) {
-	me, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Host(me)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := os.ReadFile(me)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := unit.Image{Kind: unit.Host, Program: unit.Program{Path: me, B3: joulebox.Sum(b)}}
-	if id, _ := want.ID(); r.ID != id || r.Image.Program != want.Program || r.Dir != nil {
-		t.Errorf("got %+v, want %+v", r, want)
-	}
-	if id, err := r.Again(context.Background()); err != nil || id != r.ID {
-		t.Errorf("again: got %v (%v)", id, err)
-	}
-}
-
-// TestHostScript: an interpreter reads the bytes that were hashed, whatever the file
-// holds by then.
-func TestHostScript(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\necho first\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Host(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := os.WriteFile(name, []byte("#!/bin/sh\necho second\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/proc/self/fd/3")
-	cmd.ExtraFiles = []*os.File{r.Program}
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "first\n" {
-		t.Errorf("got %q (%v)", out, err)
-	}
-	if id, err := r.Again(context.Background()); err != nil || id != r.ID {
-		t.Errorf("again: got %v (%v), want %v", id, err, r.ID)
-	}
-	if f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", r.Program.Fd()), os.O_WRONLY, 0); err == nil {
-		if _, err := f.Write([]byte("x")); err == nil {
-			t.Error("the copy can be written to")
-		}
-		f.Close()
-	}
-	second, err := Host(name)
-	if err != nil || second.ID == r.ID {
-		t.Errorf("got %v (%v)", second, err)
-	}
-	second.Close()
-}
-
-// TestHostProgramChanges shows in Again.
-func TestHostProgramChanges(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(name, []byte("\x7fELF first"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Host(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := os.WriteFile(name, []byte("\x7fELF other"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if id, err := r.Again(context.Background()); err != nil || id == r.ID {
-		t.Errorf("got %v (%v), want another than %v", id, err, r.ID)
-	}
-}
 
 func TestLookPath(t *testing.T) {
 	at := t.TempDir()
@@ -121,11 +36,6 @@ func TestLookPath(t *testing.T) {
 		got, err := LookPath(c.name, c.path)
 		if (c.err == nil && got != c.want) || !errors.Is(err, c.err) {
 			t.Errorf("%q in %q: got %q, %v, want %q, %v", c.name, c.path, got, err, c.want, c.err)
-		}
-	}
-	for _, path := range []string{"b/run", at + "/a/../b/run", "/nothing", at + "/a/no", at + "/a", ""} {
-		if r, err := Host(path); err == nil {
-			t.Errorf("%s: got %+v", path, r)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func imageFor(t testing.TB, arch string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	im := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	im, err := mutate.ConfigFile(im, &v1.ConfigFile{OS: "linux", Architecture: arch, RootFS: v1.RootFS{Type: "layers"}, Config: v1.Config{
-		Env: []string{"PATH=/bin:/usr/bin"}, Cmd: []string{"sh"}, Entrypoint: []string{"/init"}, WorkingDir: "/work", User: "app",
+		Env: []string{"PATH=/bin:/usr/bin"}, Cmd: []string{"sh"}, Entrypoint: []string{"/init"}, WorkingDir: "/srv", User: "app",
 	}})
 	if err != nil {
 		t.Fatal(err)

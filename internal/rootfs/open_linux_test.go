@@ -99,7 +99,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", what, got, want)
 		}
 		ids[r.ID.String()] = what
-		if c := r.Config; !slices.Equal(c.Env, []string{"PATH=/bin:/usr/bin"}) || c.User != "app" || c.WorkingDir != "/work" || c.Entrypoint[0] != "/init" || c.Cmd[0] != "sh" {
+		if c := r.Config; !slices.Equal(c.Env, []string{"PATH=/bin:/usr/bin"}) || c.User != "app" || c.WorkingDir != "/srv" || c.Entrypoint[0] != "/init" || c.Cmd[0] != "sh" {
 			t.Errorf("%s: config: got %+v", what, c)
 		}
 		if r.LeftOut != (LeftOut{Devices: 1}) {

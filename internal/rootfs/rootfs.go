@@ -36,16 +36,13 @@ func (o Options) platform() (platform, error) {
 	return parsePlatform(cmp.Or(o.Platform, "linux/"+runtime.GOARCH))
 }
 
-// Root is what a native unit is executed from.
+// Root is a tree that native units are executed from.
 type Root struct {
-	// Image is what ID is taken over: the whole tree, or the program of the host.
+	// Image is what ID is taken over.
 	Image unit.Image
 	ID    joulebox.ID
-	// Dir is the tree's top, open as O_PATH; nil for the host's own filesystem. Mount it
-	// read-only, with nosuid and nodev.
+	// Dir is the tree's top, open as O_PATH. Mount it read-only, with nosuid and nodev.
 	Dir *os.File
-	// Program is what a host image executes: what was hashed is what it holds.
-	Program *os.File
 	// Config is what a container image says of how it is run.
 	Config Config
 	// Reference is the image by its digest, where it has one: "name@sha256:…".

@@ -15,8 +15,5 @@ func Open(context.Context, string, Options) (*Root, error) { return nil, errNoTr
 // Dir is for Linux.
 func Dir(context.Context, string, Options) (*Root, error) { return nil, errNoTree }
 
-// Host is for Linux.
-func Host(string) (*Root, error) { return nil, errNoTree }
-
 // LookPath is for Linux.
 func LookPath(string, string) (string, error) { return "", errNoTree }

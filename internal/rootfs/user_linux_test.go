@@ -28,7 +28,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := errors.Join(copyFile("/proc/self/exe", self), os.Chown(at, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run", "^Test(Sources|Lies|NothingOutside|ChangedTrees|SameTree|Prune|ManyAtOnce|Leftovers|Dir|DirAndImage|DirRefuses|DirLeavesOut|DirUnreadable|Host.*|LookPath.*|OwnersRights|PulledOnce)$", "-test.v")
+	cmd := exec.Command(self, "-test.run", "^Test(Sources|Lies|NothingOutside|ChangedTrees|SameTree|Prune|ManyAtOnce|Leftovers|Dir|DirAndImage|DirRefuses|DirLeavesOut|DirUnreadable|LookPath.*|OwnersRights|PulledOnce)$", "-test.v")
 	cmd.Env = []string{"HOME=" + at, "TMPDIR=" + at, "PATH=/usr/bin:/bin"}
 	cmd.Dir = at
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -93,5 +93,27 @@ func TestDirUnreadable(t *testing.T) {
 	}
 	if info, err := os.Stat(at + "/f"); err != nil || info.Mode().Perm() != 0 {
 		t.Errorf("got mode %v (%v), want it as it was", info.Mode(), err)
+	}
+}
+
+// TestUserOfTheImage: a user's name is looked up in the image's own list, through its
+// own links, and one that isn't there isn't the superuser.
+func TestUserOfTheImage(t *testing.T) {
+	list := file("usr/lib/users", "root:x:0:0::/:\napp:x:101:102::/:\n")
+	r := open(t, layoutOf(t, dir("etc"), dir("usr/lib"), list, link("etc/passwd", "/usr/lib/users")), options(t))
+	r.Config.User = "app"
+	if uid, gid, err := r.User(); err != nil || uid != 101 || gid != 102 {
+		t.Errorf("got %d:%d (%v)", uid, gid, err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Path, "usr/lib/users"), []byte("app:x:0:0::/:\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if uid, _, err := r.User(); err == nil {
+		t.Errorf("a list that isn't the image's any more made the user %d", uid)
+	}
+	r = open(t, layoutOf(t, dir("etc"), link("etc/passwd", "../../../../etc/passwd")), options(t))
+	r.Config.User = "root"
+	if uid, _, err := r.User(); err == nil {
+		t.Errorf("got %d of the host's list", uid)
 	}
 }
