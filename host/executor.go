@@ -38,6 +38,9 @@ type Job struct {
 	Devices []joulebox.DeviceClass // what the grants allow
 	Broker  *Broker
 	Limits  Limits
+	// Learner, if not nil, watches a trusted native unit instead of holding it to its
+	// grants for programs and connections. No record is made of such a run.
+	Learner *Learner
 }
 
 // Limits are the hard bounds of a run (§5.1), in what an executor can count.

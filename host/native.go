@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/joulebox/joulebox"
+	"github.com/joulebox/joulebox/internal/jail/cell"
 	"github.com/joulebox/joulebox/unit"
 )
 
@@ -46,3 +47,6 @@ type TTY struct {
 
 // Window is the size of a terminal in characters.
 type Window struct{ Rows, Columns uint16 }
+
+// Shown reports whether a native unit sees a path of the host without a grant.
+func Shown(path string) bool { return cell.HostShows(path) }

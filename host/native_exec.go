@@ -19,17 +19,25 @@ type execs struct {
 	sealed bool        // hashes bind
 	want   joulebox.ID // of the program, in a host image
 	cell   atomic.Pointer[cell.Cell]
+	// learner watches instead.
+	learner *Learner
 	// refused is why the unit's own program wasn't started.
 	refused atomic.Pointer[string]
 }
 
 func newExecs(j Job) *execs {
-	return &execs{broker: j.Broker, sealed: hashesBind(j.Broker.config.Grants), want: j.Native.Image.Program.B3}
+	return &execs{broker: j.Broker, sealed: hashesBind(j.Broker.config.Grants), want: j.Native.Image.Program.B3, learner: j.Learner}
 }
 
 func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
+	if x.learner != nil {
+		x.learner.exec(e, x.cell.Load())
+	}
 	if e.Entry {
 		return x.entry(e)
+	}
+	if x.learner != nil {
+		return execwatch.Verdict{Allowed: true, Reason: asSeen.Reason}
 	}
 	d := x.broker.enforcer.MayExec(e.Path, e.Hash)
 	if e.Role == execwatch.Loader && !(x.sealed && e.Writable) && !x.denied(e) {

@@ -72,6 +72,9 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	if job.Native == nil {
 		return nil, errors.New("BUG(joulebox): a native executor was handed no native unit")
 	}
+	if job.Learner != nil && x.tier != joulebox.S1 {
+		return nil, errors.New("BUG(joulebox): only what is trusted is watched instead of held")
+	}
 	spec, release, err := job.cellSpec()
 	if err != nil {
 		return nil, err
@@ -80,6 +83,9 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 	r := &nativeRun{job: job, done: make(chan struct{})}
 	r.execs = newExecs(job)
 	spec.NoExec = r.execs.sealed
+	if job.Learner != nil {
+		spec.Observe = job.Learner.seen
+	}
 	inside := within{Sealed: r.execs.sealed, Mechanism: execMechanism()}
 	if inside.Network, err = job.network(&spec); err != nil {
 		return nil, err

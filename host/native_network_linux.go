@@ -12,7 +12,7 @@ import (
 // endpoint is granted, since a unit without one has no network at all.
 func (j Job) network(spec *cell.Spec) ([]byte, error) {
 	outbound := j.Broker.config.Grants.Network.Outbound
-	if len(outbound) == 0 {
+	if !j.networked() {
 		return nil, nil
 	}
 	spec.Files = append(spec.Files,
@@ -23,16 +23,26 @@ func (j Job) network(spec *cell.Spec) ([]byte, error) {
 	return netstack.SetupConfig(outbound)
 }
 
+// networked reports whether the unit has a network.
+func (j Job) networked() bool {
+	return j.Learner != nil || len(j.Broker.config.Grants.Network.Outbound) > 0
+}
+
 // serveNetwork begins to answer the unit's network. What it sent before waits in
 // the device.
 func (r *nativeRun) serveNetwork() (err error) {
 	b := r.job.Broker
-	if len(b.config.Grants.Network.Outbound) == 0 {
+	if !r.job.networked() {
 		return nil
 	}
-	r.network, err = netstack.New(r.cell.Network(), netstack.Config{
-		Rules: b.enforcer, Outbound: b.config.Grants.Network.Outbound, Record: r.flow,
-	})
+	c := netstack.Config{Rules: b.enforcer, Outbound: b.config.Grants.Network.Outbound, Record: r.flow}
+	if n, ok := b.config.Network.(netstack.Network); ok {
+		c.Network = n
+	}
+	if l := r.job.Learner; l != nil {
+		c.Rules, c.Open, c.Record = reach{l}, true, l.flow
+	}
+	r.network, err = netstack.New(r.cell.Network(), c)
 	return err
 }
 

@@ -23,7 +23,7 @@ var commands = []struct {
 	name string
 	make func(*console) *cobra.Command
 }{
-	{"run", newRun}, {"lang", newLang}, {"explain", newExplain}, {"verify", newVerify}, {"replay", newReplay}, {"grants", newGrants}, {"receipts", newReceipts}, {"env", newEnv}, {"conformance", newConformance}, {"runs", newRuns}, {"ledger", newLedger}, {"build", newBuild}, {"evidence", newEvidence}, {"fleet", newFleet}, {"energy", newEnergy}, {"calibrate", newCalibrate}, {"profile", newProfile}, {"key", newKey}, {"mcp", newMCP},
+	{"run", newRun}, {"learn", newLearn}, {"lang", newLang}, {"explain", newExplain}, {"verify", newVerify}, {"replay", newReplay}, {"grants", newGrants}, {"receipts", newReceipts}, {"env", newEnv}, {"conformance", newConformance}, {"runs", newRuns}, {"ledger", newLedger}, {"build", newBuild}, {"evidence", newEvidence}, {"fleet", newFleet}, {"energy", newEnergy}, {"calibrate", newCalibrate}, {"profile", newProfile}, {"key", newKey}, {"mcp", newMCP},
 	{"doctor", newDoctor}, {"id", newID}, {"canon", newCanon}, {"version", newVersion}, {"completion", newCompletion}, {"man", newMan},
 }
 

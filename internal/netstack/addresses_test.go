@@ -125,3 +125,32 @@ func TestCleanPackets(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenNames: in an open network a name gets its addresses when it is asked for,
+// if it may be resolved, and keeps them.
+func TestOpenNames(t *testing.T) {
+	n, err := newNames([]string{"a.example:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, known := n.of("b.example", true); known {
+		t.Error("got an address in a network that isn't open")
+	}
+	n.open = true
+	for _, name := range []string{"_http._tcp.a.example", "192.0.2.1", "no name"} {
+		if a, known := n.of(name, true); known {
+			t.Errorf("%q: got %v", name, a)
+		}
+	}
+	if _, known := n.of("b.example", false); known {
+		t.Error("got an address for what may not be resolved")
+	}
+	a, _ := n.of("a.example", true)
+	b, known := n.of("b.example", true)
+	if again, _ := n.of("b.example", false); !known || a == b || again != b {
+		t.Errorf("got %v, %v, %v", a, b, again)
+	}
+	if host, _ := n.host(b[1]); host != "b.example" {
+		t.Errorf("got %q", host)
+	}
+}

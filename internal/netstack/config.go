@@ -32,6 +32,9 @@ type Config struct {
 	// Outbound is the list of the grant (§5.3) that the rules were made from. Its
 	// names get addresses inside.
 	Outbound []string
+	// Open gives each name that is asked for an address, and not the list's alone, if
+	// the rules let it be resolved: for watching what a trusted unit reaches.
+	Open bool
 	// Network is the host's own if nil.
 	Network Network
 	// Record, if not nil, is told of every flow once it is over and of every

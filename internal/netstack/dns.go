@@ -110,7 +110,7 @@ func (r *resolver) resolve(to *reply) {
 // else: other records could lead around them, as those of HTTPS do.
 func (r *resolver) forward(name string, to *reply) {
 	d := r.rules.MayResolve(name)
-	addrs, known := r.names.addrs[name]
+	addrs, known := r.names.of(name, d.Allowed)
 	switch {
 	case d.Allowed && known:
 		to.address(addrs)
@@ -132,7 +132,7 @@ func (r *resolver) service(name string) bool {
 	for strings.HasPrefix(name, "_") {
 		_, name, _ = strings.Cut(name, ".")
 	}
-	_, known := r.names.addrs[name]
+	_, known := r.names.of(name, false)
 	return known && r.rules.MayResolve(name).Allowed
 }
 
@@ -143,7 +143,7 @@ func (r *resolver) reverse(name string, to *reply) bool {
 	if !ok || !rangeV4.Contains(a) && !rangeV6.Contains(a) && !a.IsLoopback() {
 		return false
 	}
-	host, ok := r.names.hosts[a]
+	host, ok := r.names.host(a)
 	switch {
 	case !ok:
 		to.header.RCode = dnsmessage.RCodeNameError

@@ -107,6 +107,7 @@ func prepare(c Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	names.open = c.Open
 	return &Stack{config: c, names: names, budget: budget, ledger: newLedger(c.Record), reader: make(chan struct{}),
 		connections: make(chan struct{}, c.Limits.Connections), datagrams: make(chan struct{}, c.Limits.Datagrams)}, nil
 }

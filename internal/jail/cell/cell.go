@@ -33,6 +33,7 @@
 package cell
 
 import (
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -80,11 +81,32 @@ type Spec struct {
 	// Hold is called in this process with the process number of the cell's init, when
 	// the view is complete and nothing of the unit has run yet. An error ends the cell.
 	Hold func(pid int) error
+	// Observe, if not nil, is told of each call of the unit that names a file or an
+	// address, before it is made; the call waits until it returns, and is made then
+	// whatever it says. It is for units that are trusted: connections to sockets in
+	// granted folders aren't gated, and what is named may be another by then.
+	Observe func(Seen)
 	// NoExec keeps every writable mount of the view from being run from, private ones
 	// included.
 	NoExec bool
 
 	Limits Limits
+}
+
+// Seen is what a call names and needs. Files that are the cell's own, processes and
+// devices aren't told.
+type Seen struct {
+	// PID is the thread that calls, as the supervisor knows it.
+	PID int
+	// Path is the file as the unit sees it, links on the way to it resolved.
+	Path   string
+	Read   bool // its bytes, or which names a folder has
+	Write  bool // its bytes or attributes, or to make it
+	Delete bool // to remove it, also by renaming or replacing it
+	Folder bool // it is one
+	New    bool // there is nothing of that name yet
+	// Address is what a connection is to be made to; Path is empty then.
+	Address netip.AddrPort
 }
 
 // Env is what belongs into every unit's environment, so that zone and locale say

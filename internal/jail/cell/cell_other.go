@@ -62,3 +62,6 @@ func (c *Cell) Usage() (Usage, error) { return Usage{}, errSystem }
 
 // PID is none.
 func (c *Cell) PID() int { return 0 }
+
+// HostShows says no.
+func HostShows(string) bool { return false }

@@ -28,8 +28,9 @@ func (v *view) dev() error {
 		if err := makeFile("/dev/"+name, nil, 0o666); err != nil {
 			return err
 		}
-		// nodev would make it a file that can't be opened.
-		if err := bind(v.host, "dev/"+name, "/dev/"+name, 0, false); err != nil {
+		// nodev would make it a file that can't be opened. Where programs are decided by
+		// their content, nothing that can be written to may be mapped as code.
+		if err := bind(v.host, "dev/"+name, "/dev/"+name, noSuid|noExec, false); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,6 +105,9 @@ func (v *view) private() error {
 		list = append(list, folder{home(v.order.UID), 0o700})
 	}
 	for _, f := range list {
+		if v.beneath(f.at) {
+			continue // the folder that is granted takes its place
+		}
 		if err := v.own(f.at, f.mode); err != nil {
 			return err
 		}
@@ -113,6 +117,16 @@ func (v *view) private() error {
 		}
 	}
 	return nil
+}
+
+// beneath reports whether a folder lies within a mount, which would cover it.
+func (v *view) beneath(at string) bool {
+	for _, m := range v.order.Mounts {
+		if strings.HasPrefix(at, m.Target+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // overlay makes the root of a folder: what is written lies over it, in memory.

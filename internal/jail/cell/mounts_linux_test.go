@@ -318,3 +318,17 @@ func TestHostViewIsGone(t *testing.T) {
 		lines(t, s, "/")
 	}
 }
+
+// TestHomeWithinAMount: a granted folder that holds where the home would be takes its
+// place.
+func TestHomeWithinAMount(t *testing.T) {
+	dir := folder(t)
+	if err := os.Mkdir(dir+"/unit", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := shell("test -d /home/unit && ! touch /home/unit/x 2>/dev/null")
+	s.Mounts = []Mount{{File: file(t, dir), Target: "/home", Read: true}}
+	s.Hold = func(int) error { return nil }
+	end, out := run(t, s)
+	exits(t, end, out, 0)
+}

@@ -53,10 +53,15 @@ func (c *Cell) answer() {
 				return false // nothing is left; clean closes it
 			}
 			var n notice
-			if seccompIoctl(int(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) == nil {
-				c.probes.add(probeName(int(n.nr)))
-				reply(int(fd), n, unix.EPERM)
+			if seccompIoctl(int(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) != nil {
+				return true
 			}
+			if c.spec.Observe != nil && observed(int(n.nr)) {
+				c.observe(int(fd), n)
+				return true
+			}
+			c.probes.add(probeName(int(n.nr)))
+			reply(int(fd), n, unix.EPERM)
 			return true
 		})
 	}
@@ -94,6 +99,12 @@ func (i *inner) reply(n notice, errno unix.Errno) { reply(i.questions, n, errno)
 
 func reply(questions int, n notice, errno unix.Errno) {
 	r := response{id: n.id, errno: -int32(errno)}
+	_ = seccompIoctl(questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // who asked may be gone
+}
+
+// goOn has a call made after all.
+func goOn(questions int, n notice) {
+	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	_ = seccompIoctl(questions, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // who asked may be gone
 }
 

@@ -115,8 +115,8 @@ func (c *Cell) begin(o *order, h *handing) error {
 	}
 	with := handing{files: slices.Clone(h.files)}
 	version, _ := landlockVersion() // the first process complains
-	o.Gated = o.gated(version)
-	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated), nil
+	o.Gated = o.gated(version) && c.spec.Observe == nil
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated, c.spec.Observe != nil), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
 	}
