@@ -81,7 +81,7 @@ func (c *console) learn(ctx context.Context, f learnFlags, args []string) error 
 	if f.out != "" && exists(f.out) {
 		return fail(exitDecline, fmt.Errorf("--out: %s is there already", f.out), "name a file that isn't")
 	}
-	program, err := f.nativeOnly(ctx, args)
+	program, err := f.nativeOnly(ctx, c, args)
 	if err != nil {
 		return c.declined(err, "")
 	}
@@ -111,9 +111,9 @@ func (c *console) learn(ctx context.Context, f learnFlags, args []string) error 
 }
 
 // nativeOnly finds the program, which has to be a native one.
-func (f *learnFlags) nativeOnly(ctx context.Context, args []string) (*program, error) {
+func (f *learnFlags) nativeOnly(ctx context.Context, c *console, args []string) (*program, error) {
 	if f.image != "" {
-		return f.imageProgram(ctx, args)
+		return f.imageProgram(ctx, c, args)
 	}
 	native, err := f.isNative(args[0])
 	if err != nil {
