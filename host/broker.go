@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 
@@ -61,6 +62,9 @@ type BrokerConfig struct {
 	Random  io.Reader // nil is crypto/rand
 	Log     io.Writer // nil is discarded
 	Network Network   // nil is the host's
+	// Inbound are listeners of the host that lead to ports of a native unit, if the
+	// grants let it be reached (§5.3). The broker closes them.
+	Inbound []Inbound
 
 	Tolls Tolls // the zero table means DefaultTolls
 
@@ -77,6 +81,12 @@ type BrokerConfig struct {
 type Mount struct {
 	Guest string // canonical
 	Host  string
+}
+
+// Inbound brings the connections of a listener to a port of the unit.
+type Inbound struct {
+	Listener net.Listener
+	Port     uint16
 }
 
 // Broker stands between one unit and everything that isn't its own. It asks the
@@ -212,6 +222,9 @@ func (b *Broker) Close() error {
 		errs = append(errs, b.wasi.Close())
 	}
 	errs = append(errs, b.storage.close())
+	for _, in := range b.config.Inbound {
+		_ = in.Listener.Close() // it may be closed with the unit's network
+	}
 	b.stdin.close()
 	b.stdout.close()
 	b.stderr.close()

@@ -23,6 +23,9 @@ import (
 func TestMain(m *testing.M) {
 	beforeRun = misbehave
 	RunChildIfAsked()
+	if name := os.Getenv(unitVariable); name != "" {
+		beUnit(name)
+	}
 	os.Exit(m.Run())
 }
 

@@ -32,7 +32,7 @@ func (x nativeExecutor) Classes() []joulebox.DeviceClass { return []joulebox.Dev
 func (x nativeExecutor) Counting() Counting              { return CountsCPUTime }
 
 func (x nativeExecutor) Provides(need string) bool {
-	return slices.Contains([]string{"storage", "storage.max_iops", "storage.max_read_bps", "network.outbound", "process.exec",
+	return slices.Contains([]string{"storage", "storage.max_iops", "storage.max_read_bps", "network.outbound", "network.inbound", "process.exec",
 		"host.clock", "host.random"}, need)
 }
 

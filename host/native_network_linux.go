@@ -9,7 +9,7 @@ import (
 )
 
 // network is what the cell's first process sets a network up from: nothing where no
-// endpoint is granted, since a unit without one has no network at all.
+// connection is granted, since a unit without one has no network at all.
 func (j Job) network(spec *cell.Spec) ([]byte, error) {
 	outbound := j.Broker.config.Grants.Network.Outbound
 	if !j.networked() {
@@ -25,7 +25,8 @@ func (j Job) network(spec *cell.Spec) ([]byte, error) {
 
 // networked reports whether the unit has a network.
 func (j Job) networked() bool {
-	return j.Learner != nil || len(j.Broker.config.Grants.Network.Outbound) > 0
+	n := j.Broker.config.Grants.Network
+	return j.Learner != nil || len(n.Outbound) > 0 || n.Inbound
 }
 
 // serveNetwork begins to answer the unit's network. What it sent before waits in
@@ -33,7 +34,7 @@ func (j Job) networked() bool {
 func (r *nativeRun) serveNetwork() (err error) {
 	b := r.job.Broker
 	if !r.job.networked() {
-		return nil
+		return r.serveInbound()
 	}
 	c := netstack.Config{Rules: b.enforcer, Outbound: b.config.Grants.Network.Outbound, Record: r.flow}
 	if n, ok := b.config.Network.(netstack.Network); ok {
@@ -42,8 +43,28 @@ func (r *nativeRun) serveNetwork() (err error) {
 	if l := r.job.Learner; l != nil {
 		c.Rules, c.Open, c.Record = reach{l}, true, l.flow
 	}
-	r.network, err = netstack.New(r.cell.Network(), c)
-	return err
+	if r.network, err = netstack.New(r.cell.Network(), c); err != nil {
+		return err
+	}
+	return r.serveInbound()
+}
+
+// serveInbound begins to bring connections from outside to the unit, or closes what
+// they would come to.
+func (r *nativeRun) serveInbound() error {
+	b := r.job.Broker
+	for _, in := range b.config.Inbound {
+		if d := b.enforcer.MayListen(); r.network == nil || !d.Allowed {
+			b.deny(d)
+			b.counts.connectionsDenied.Add(1)
+			_ = in.Listener.Close()
+			continue
+		}
+		if err := r.network.Listen(in.Listener, in.Port); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flow notes a connection that was denied, for people; the count is the record's.

@@ -24,7 +24,7 @@ var defaultBudgets = grant.Compute{
 type grantFlags struct {
 	file                     string
 	read, write, delete      []string
-	net, kv                  []string
+	net, inbound, kv         []string
 	log, clock, random, simd bool
 	iops                     uint64
 	rate                     string
@@ -43,6 +43,7 @@ func (g *grantFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&g.write, "write", nil, "let the unit write `PATH` and all below it, or a glob; write alone can't read")
 	f.StringArrayVar(&g.delete, "delete", nil, "let the unit delete `PATH` and all below it, or a glob")
 	f.StringSliceVar(&g.net, "net", nil, "let the unit connect to `HOST:PORT`, or to a preset such as "+strings.Join(grant.PresetNames(), ", "))
+	f.StringArrayVar(&g.inbound, "inbound", nil, "let connections to `[ADDRESS:]PORT[:PORT]` of this host reach a native unit's port, the second one if it is another; the address is 127.0.0.1 unless it is named")
 	f.StringArrayVar(&g.kv, "kv", nil, "let the unit use the key-value store: `r|w|rw[:PREFIX]`, rw and every key when nothing is said")
 	f.Lookup("kv").NoOptDefVal = "rw"
 	f.BoolVar(&g.log, "log", false, "let the unit write log lines to the host")
@@ -110,7 +111,7 @@ func (g *grantFlags) addTo(b *grant.Builder) error {
 	for _, s := range []struct {
 		on  bool
 		add func()
-	}{{g.log, b.Log}, {g.clock, b.Clock}, {g.random, b.Random}, {g.simd, b.SIMD}} {
+	}{{len(g.inbound) > 0, b.Inbound}, {g.log, b.Log}, {g.clock, b.Clock}, {g.random, b.Random}, {g.simd, b.SIMD}} {
 		if s.on {
 			s.add()
 		}

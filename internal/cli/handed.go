@@ -47,6 +47,14 @@ func (f *runFlags) handed(c *console, p *program) (h *handed, err error) {
 	if h.Mounts, err = parseMounts(f.mounts); err != nil {
 		return nil, err
 	}
+	if h.Inbound, err = openInbound(f.inbound); err != nil {
+		return nil, err
+	}
+	for i, in := range h.Inbound {
+		if !f.quiet {
+			c.note("--inbound %s: listening at %v", f.inbound[i], in.Listener.Addr())
+		}
+	}
 	h.WorkDir, _ = workDir() // without one, relative names mean nothing
 	h.Start = f.workDir
 	state, err := custody.StateDir()

@@ -20,7 +20,7 @@ const (
 
 var parts = []part{
 	{"Content addressing, canonical forms", "§3, §4", solid, "BLAKE3 ids, strict RFC 8785 and core deterministic CBOR; published vectors and fuzzing", "nothing"},
-	{"Capability grants, deny by default", "§5", solid, "all eight members, the pure Enforcer, the required tier with its reasons", "executors for browser, display, inference and inbound, and for exec of WASM units: a grant that names them is declined"},
+	{"Capability grants, deny by default", "§5", solid, "all eight members, the pure Enforcer, the required tier with its reasons", "executors for browser, display and inference, and for exec of WASM units: a grant that names them is declined"},
 	{"Energy receipt (JCR-1)", "§6", solid, "made, sealed, opened, verified; wrong combinations can't be built and are refused when read", "nothing in the form"},
 	{"Energy figures", "§6.2, §6.3", engineering, "Cpu measured through powercap, the kernel's power events or amd_energy where one can be read, divided between runs in one ledger that adds up; else Cpu and Simd estimated from counted work, by constants or by this host's signed calibration; meters of GPUs; tested on simulated counters and made trees", "a run on a machine with counters or a GPU; executors for accelerators; attribution below the whole machine by anything but CPU time; counters on systems other than Linux"},
 	{"Attestation, Ed25519 over JCS", "§7.1 to §7.3", solid, "made, sealed, verified; the bundle with every check, offline", "nothing"},
@@ -28,7 +28,7 @@ var parts = []part{
 	{"Anti-evasion", "§7.5", engineering, "clock, randomness, names and environment are the grant's; denied reaching about is recorded as probing", "normalised timing"},
 	{"S0 Bare, S1 Capability", "§2.2", engineering, "trusted WASM, ended from outside at its bounds; trusted native programs in a partition", "nothing below a partition for native programs"},
 	{"S2 Sandbox", "§2.2", engineering, "instruction metering, memory cap, wall and CPU time, every capability brokered; WASI preview 1 and the sandbox interface; a jailed host process without key, meter, store or network", "warm host processes outside of the agent server"},
-	{"S3 Partition", "§2.2", engineering, "native programs in namespaces, a view made of the grants, control groups, Landlock, a list of system calls; every execve decided by content; a network of its own that carries what is granted; images; as root and as an ordinary user", "key-value store, logging, inbound connections"},
+	{"S3 Partition", "§2.2", engineering, "native programs in namespaces, a view made of the grants, control groups, Landlock, a list of system calls; every execve decided by content; a network of its own that carries what is granted; images; as root and as an ordinary user", "key-value store, logging"},
 	{"S4 Unikernel, S5 MicroVM", "§2.2", absent, "", "everything: such a request is declined"},
 	{"TEE evidence, verification", "§7.6", solid, "AMD SEV-SNP, Intel TDX, NVIDIA's GPU tokens and Arm CCA, offline, down to the vendors' roots where there are any, with revocation lists and Intel's statements; by themselves and in bundles; real reports, every byte changed, independent verifiers, fuzzing; collateral fetched by a command of its own, tried against a server on this machine", "real tokens of Arm CCA; a root for NVIDIA's keys"},
 	{"S6 Confidential", "§7.6", absent, "bundles at S6 are verified with their evidence", "generation of evidence: such a request is declined"},
