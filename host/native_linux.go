@@ -59,8 +59,9 @@ type nativeRun struct {
 	watch   *execwatch.Watch
 	execs   *execs
 	streams *nativeStreams
-	network *netstack.Stack // nil without a grant
-	done    chan struct{}   // closed when exit and err are set
+	network *netstack.Stack   // nil without a grant
+	denying *netstack.Nowhere // nil with one
+	done    chan struct{}     // closed when exit and err are set
 
 	seen atomic.Int64 // CPU time
 	exit Exit
@@ -91,6 +92,7 @@ func (x nativeExecutor) Start(ctx context.Context, job Job) (Run, error) {
 		return nil, err
 	}
 	spec.Network, spec.Exec = inside.text(), inside.text()
+	r.nowhere(&spec)
 	if r.streams, err = newNativeStreams(job.Broker); err != nil {
 		return nil, err
 	}
@@ -312,7 +314,8 @@ var cellInside = cell.Inside{
 			_ = execwatch.SealMemfds() // without it memory files have to ask for it themselves
 		}
 		if len(w.Network) == 0 {
-			return nil, nil
+			files, _ := netstack.SetupNowhere() // without it names aren't told
+			return files, nil
 		}
 		return netstack.Setup(w.Network)
 	},

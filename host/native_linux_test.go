@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,11 +104,23 @@ say 127.0.0.1/%d one; say 127.0.0.1/%d two; say 192.0.2.7/80 three`
 	if len(n.denials) != 1 || n.denials[0].Grant != "network.outbound: 192.0.2.7:80" {
 		t.Errorf("denials: %+v", n.denials)
 	}
-	// Without a grant there is no network at all.
+	// Without a grant there is no network at all, and what is tried is told all the same.
 	n = &nativeTrial{}
-	n.bash(t, t.Context(), script)
-	if strings.Contains(n.out.String(), "got") || n.usage.Connections != 0 {
+	n.bash(t, t.Context(), script+"; say api.example/443 four; say ::1/9 five; say 2001:db8::1/80 six")
+	if strings.Contains(n.out.String(), "got") || n.usage.Connections != 0 || n.usage.ConnectionsDenied < 3 {
 		t.Errorf("got %+v, %s", n.usage, &n.out)
+	}
+	var grants []string
+	for _, d := range n.denials {
+		grants = append(grants, d.Grant)
+	}
+	for _, want := range []string{"network.outbound: 192.0.2.7:80", "network.outbound: [2001:db8::1]:80", "network.outbound: api.example:"} {
+		if !slices.ContainsFunc(grants, func(g string) bool { return strings.HasPrefix(g, want) }) {
+			t.Errorf("got %q, want %s", grants, want)
+		}
+	}
+	if strings.Contains(strings.Join(grants, " "), "127.0.0.1") {
+		t.Errorf("the unit's own loopback was denied: %q", grants)
 	}
 }
 

@@ -29,11 +29,26 @@ func (j Job) networked() bool {
 	return j.Learner != nil || len(n.Outbound) > 0 || n.Inbound
 }
 
+// nowhere has what a unit without a network tries told.
+func (r *nativeRun) nowhere(spec *cell.Spec) {
+	if r.job.networked() {
+		return
+	}
+	if r.job.Native.Root != nil { // an image may name servers of its own
+		spec.Files = append(spec.Files, cell.File{Path: "/etc/resolv.conf", Data: []byte("nameserver 127.0.0.1\n")})
+	}
+	r.denying = netstack.NewNowhere(netstack.Config{Rules: r.job.Broker.enforcer, Record: r.flow})
+	spec.Unreachable = r.denying.Deny
+}
+
 // serveNetwork begins to answer the unit's network. What it sent before waits in
 // the device.
 func (r *nativeRun) serveNetwork() (err error) {
 	b := r.job.Broker
 	if !r.job.networked() {
+		if err := r.denying.Serve(r.cell.Network()); err != nil {
+			return err
+		}
 		return r.serveInbound()
 	}
 	c := netstack.Config{Rules: b.enforcer, Outbound: b.config.Grants.Network.Outbound, Record: r.flow}
@@ -81,6 +96,11 @@ const lastWords = 5 * time.Second
 // endNetwork ends the network once what was sent has left. A unit that was ended is
 // not waited for, and none longer than its time.
 func (r *nativeRun) endNetwork(ctx context.Context, end cell.End) error {
+	if n := r.denying; n != nil {
+		err := n.Close()
+		r.job.Broker.counts.connectionsDenied.Add(uint64(n.Counts().Denied))
+		return err
+	}
 	if r.network == nil {
 		return nil
 	}

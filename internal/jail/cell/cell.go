@@ -81,6 +81,10 @@ type Spec struct {
 	// Hold is called in this process with the process number of the cell's init, when
 	// the view is complete and nothing of the unit has run yet. An error ends the cell.
 	Hold func(pid int) error
+	// Unreachable, if not nil, says that the unit has no way out of its network, and is
+	// told where it tries to connect to; the call fails then. Sockets of its loopback and
+	// of its files aren't told. A connection takes a little longer.
+	Unreachable func(netip.AddrPort)
 	// Observe, if not nil, is told of each call of the unit that names a file or an
 	// address, before it is made; the call waits until it returns, and is made then
 	// whatever it says. It is for units that are trusted: connections to sockets in

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"os"
 	"runtime"
 	"strconv"
@@ -104,7 +105,12 @@ func blocks(fd int) bool {
 
 func (i *inner) connectChecked(n notice, fd int, address []byte) unix.Errno {
 	if binary.NativeEndian.Uint16(address) != unix.AF_UNIX || len(address) == 2 || address[2] == 0 {
-		return connectTo(fd, address) // no path; what the network is is the cell's
+		errno := connectTo(fd, address) // no path; what the network is is the cell's
+		if to, ok := destination(address); ok && i.order.Nowhere && errno != 0 && outward(to) {
+			w := word(to.String())
+			_ = i.link.send(kindNowhere, &w)
+		}
+		return errno
 	}
 	name, _, _ := bytes.Cut(address[2:], []byte{0})
 	at, err := i.own(int(n.pid), string(name))
@@ -116,6 +122,38 @@ func (i *inner) connectChecked(n notice, fd int, address []byte) unix.Errno {
 	errno := connectTo(fd, append(path, 0))
 	runtime.KeepAlive(path)
 	return errno
+}
+
+// destination is the address of a connection, if it is the internet's.
+func destination(b []byte) (to netip.AddrPort, ok bool) {
+	switch family := binary.NativeEndian.Uint16(b); {
+	case family == unix.AF_INET && len(b) >= unix.SizeofSockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:])), true
+	case family == unix.AF_INET6 && len(b) >= unix.SizeofSockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])), binary.BigEndian.Uint16(b[2:])), true
+	}
+	return to, false
+}
+
+// outward reports whether an address isn't the unit's own loopback. Port 0 is that of
+// who only asks which way it would be.
+func outward(to netip.AddrPort) bool {
+	a := to.Addr().Unmap()
+	return !a.IsLoopback() && !a.IsUnspecified() && to.Port() != 0
+}
+
+// connectNowhere tells where a connection would go to and fails it, if it would leave
+// the cell. There is no way out, whatever the address is by now.
+func (c *Cell) connectNowhere(questions int, n notice) {
+	b := make([]byte, min(n.args[2], maxAddress))
+	if len(b) >= 2 && memory(int(n.pid), uintptr(n.args[1]), b) == nil {
+		if to, ok := destination(b); ok && outward(to) {
+			c.spec.Unreachable(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))
+			reply(questions, n, unix.ENETUNREACH)
+			return
+		}
+	}
+	goOn(questions, n)
 }
 
 // own opens a path of a process, if what is there is the cell's own.

@@ -4,8 +4,6 @@ package cell
 
 import (
 	"bytes"
-	"encoding/binary"
-	"net/netip"
 	"os"
 	"path"
 	"slices"
@@ -123,16 +121,12 @@ func (c *Cell) observe(questions int, n notice) {
 }
 
 func (c *Cell) observeConnect(n notice) {
-	size := min(n.args[2], maxAddress)
-	b := make([]byte, size)
-	if size < 2 || memory(int(n.pid), uintptr(n.args[1]), b) != nil {
+	b := make([]byte, min(n.args[2], maxAddress))
+	if len(b) < 2 || memory(int(n.pid), uintptr(n.args[1]), b) != nil {
 		return
 	}
-	switch family := binary.NativeEndian.Uint16(b); {
-	case family == unix.AF_INET && size >= unix.SizeofSockaddrInet4:
-		c.spec.Observe(Seen{PID: int(n.pid), Address: netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:]))})
-	case family == unix.AF_INET6 && size >= unix.SizeofSockaddrInet6:
-		c.spec.Observe(Seen{PID: int(n.pid), Address: netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])), binary.BigEndian.Uint16(b[2:]))})
+	if to, ok := destination(b); ok {
+		c.spec.Observe(Seen{PID: int(n.pid), Address: to})
 	}
 }
 

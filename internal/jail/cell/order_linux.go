@@ -45,6 +45,7 @@ type order struct {
 	NoExec     bool
 	Limits     Limits
 	Gated      bool
+	Nowhere    bool // what can't be reached is told
 	Filter     []unix.SockFilter
 	Join       []int // control groups' files that the unit's first thread writes itself to
 }
@@ -68,7 +69,7 @@ func (o *order) fields(c *codec) {
 	c.text(&o.Hostname)
 	c.bytes(&o.Network)
 	c.bytes(&o.Exec)
-	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec, &o.Gated} {
+	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec, &o.Gated, &o.Nowhere} {
 		c.bool(b)
 	}
 	for _, n := range []*uint64{&o.Limits.Memory, &o.Limits.OpenFiles, &o.Limits.FileSize} { // the rest isn't init's
@@ -171,6 +172,7 @@ func (s *Spec) order(h *handing) (*order, error) {
 		Path: s.Path, Argv: s.Argv, Env: s.Env, Dir: s.Dir, Terminal: s.Terminal, Files: s.Files, Hidden: s.Hidden,
 		UID: s.UID, GID: s.GID, Hostname: s.Hostname, Network: s.Network, Exec: s.Exec, HasNetwork: s.Network != nil,
 		HasExec: s.Exec != nil, Hold: s.Hold != nil, NoExec: s.NoExec, Limits: s.Limits, Writable: s.Root.Writable,
+		Nowhere: s.Unreachable != nil,
 	}
 	if o.Hostname == "" {
 		o.Hostname = defaultHostname

@@ -24,7 +24,7 @@ var initEnv = []string{"GOMAXPROCS=3", "GOGC=off", "GOTRACEBACK=none", "GORACE=a
 // initCapabilities are what the first process needs over its own namespaces, and
 // gives away before anything of the unit runs.
 var initCapabilities = []uintptr{
-	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP, unix.CAP_SYS_TIME,
+	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP, unix.CAP_SYS_TIME,
 	unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, // the last three for layers that it mounts
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -116,7 +117,7 @@ func (c *Cell) begin(o *order, h *handing) error {
 	with := handing{files: slices.Clone(h.files)}
 	version, _ := landlockVersion() // the first process complains
 	o.Gated = o.gated(version) && c.spec.Observe == nil
-	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated, c.spec.Observe != nil), nil
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated, o.Nowhere, c.spec.Observe != nil), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
 	}
@@ -235,6 +236,15 @@ func (c *Cell) told(k kind, body []byte) error {
 			return fmt.Errorf("cell: %w", err)
 		}
 		c.probes.add(string(name))
+		return nil
+	case kindNowhere:
+		var at word
+		if err := decode(body, &at); err != nil {
+			return fmt.Errorf("cell: %w", err)
+		}
+		if to, err := netip.ParseAddrPort(string(at)); err == nil && c.spec.Unreachable != nil {
+			c.spec.Unreachable(to)
+		}
 		return nil
 	case kindFault:
 		var f fault

@@ -26,6 +26,7 @@ const (
 	kindProbe                   // from init: what was tried
 	kindEnd                     // from init: how the main process ended
 	kindFault                   // from init: why there is no cell
+	kindNowhere                 // from init: an address that can't be reached
 )
 
 // maxMessage bounds a message: arguments and environment fit with room to spare,
