@@ -26,7 +26,11 @@ import (
 
 func TestMain(m *testing.M) {
 	host.RunChildIfAsked()
-	os.Exit(m.Run())
+	code := m.Run()
+	if e, err := engine(); err == nil {
+		_ = e.Close() // its cache is a folder of its own
+	}
+	os.Exit(code)
 }
 
 // house is a supervisor over memory, with a key of its own.

@@ -28,7 +28,11 @@ import (
 
 func TestMain(m *testing.M) {
 	host.RunCompilerIfAsked()
-	os.Exit(m.Run())
+	code := m.Run()
+	if e, err := engine(); err == nil {
+		_ = e.Close() // its cache is a folder of its own
+	}
+	os.Exit(code)
 }
 
 // engine compiles for all tests of the package.
