@@ -28,7 +28,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := errors.Join(copyFile("/proc/self/exe", self), os.Chown(at, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run", "^Test(Sources|Lies|NothingOutside|ChangedTrees|SameTree|Prune|ManyAtOnce|Leftovers|Dir|DirAndImage|DirRefuses|DirLeavesOut|DirUnreadable|LookPath.*|OwnersRights|PulledOnce)$", "-test.v")
+	cmd := exec.Command(self, "-test.run", "^Test(Sources|Lies|NothingOutside|ChangedTrees|SameTree|Prune|ManyAtOnce|Leftovers|Dir|DirAndImage|DirRefuses|DirLeavesOut|DirUnreadable|UserOfTheImage|LookPath.*|OwnersRights|PulledOnce)$", "-test.v")
 	cmd.Env = []string{"HOME=" + at, "TMPDIR=" + at, "PATH=/usr/bin:/bin"}
 	cmd.Dir = at
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
