@@ -44,6 +44,7 @@ var features = []feature{
 	{"another assembler of WebAssembly text", regexp.MustCompile(`\(wabt\) isn't installed`), func() bool { return !onPath("wat2wasm") || !onPath("wasm2wat") }},
 	{"a C compiler for this machine", regexp.MustCompile(`no C compiler to build`), func() bool { return !onPath("gcc") }},
 	{"a Rust compiler for WASI", regexp.MustCompile(`no Rust compiler for WASI`), func() bool { return !rustForWASI() }},
+	{"a KVM whose guests work", regexp.MustCompile(`no machine can be made \(KVM\)`), func() bool { return !exists("/dev/kvm") || kvmEmulates() }},
 	{"a folder of modules to go through", regexp.MustCompile(`JOULEBOX_WASM_CORPUS`), func() bool { return os.Getenv("JOULEBOX_WASM_CORPUS") == "" }},
 	{"a store that outlives its process, which one in memory is not", regexp.MustCompile(`this store doesn't outlive a Close`), func() bool { return true }},
 	{"a long run (-short was asked for)", regexp.MustCompile(`-short`), func() bool { return slices.Contains(os.Args[1:], "-short") }},
@@ -63,6 +64,13 @@ func languageKept(name string) bool {
 		dir = data + "/joulebox/lang"
 	}
 	return exists(dir + "/names/" + name + ".json")
+}
+
+// kvmEmulates: in a machine that is itself a guest of such a kernel the device may
+// be there and its guests may not work, which only trying them out tells.
+func kvmEmulates() bool {
+	cpu, _ := os.ReadFile("/proc/cpuinfo")
+	return bytes.Contains(cpu, []byte(" hypervisor "))
 }
 
 func rustForWASI() bool {
