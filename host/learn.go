@@ -136,13 +136,12 @@ func (l *Learner) dial(to netip.AddrPort) {
 	}
 }
 
-func (l *Learner) program(p NeededProgram, beside int) {
+func (l *Learner) program(p NeededProgram) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.programs) < mostSeen {
 		l.programs[p] = true
 	}
-	l.processes = max(l.processes, beside)
 }
 
 // Learn runs a trusted unit at S1 and watches what it needs. What its Broker's grants

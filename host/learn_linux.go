@@ -43,19 +43,26 @@ func listens(pid int, port uint16) bool {
 	return false
 }
 
-// exec notes what runs, and how many run beside the unit's first process.
+// exec notes what runs.
 func (l *Learner) exec(e execwatch.Exec, c *cell.Cell) {
-	beside := 0
-	if c != nil {
-		if n, err := c.Programs(); err == nil {
-			beside = n - 1
-		}
-	}
 	if !e.Entry {
-		l.program(NeededProgram{e.Path, e.Hash, e.Role.String()}, beside)
+		l.program(NeededProgram{e.Path, e.Hash, e.Role.String()})
 	}
+	l.count(c)
 	if !cell.HostShows(e.Path) {
 		l.file(NeededFile{Path: e.Path, Read: true}, false)
+	}
+}
+
+// count notes how many processes there are beside the first.
+func (l *Learner) count(c *cell.Cell) {
+	if l == nil || c == nil {
+		return
+	}
+	if n, err := c.Programs(); err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.processes = max(l.processes, n-1)
 	}
 }
 

@@ -46,13 +46,16 @@ func (x *execs) decide(e execwatch.Exec) execwatch.Verdict {
 		d = grant.Decision{Allowed: true, Reason: "the loader of a program that is allowed"}
 	}
 	if d.Allowed && !x.room() {
-		d = grant.Decision{Reason: "process.max_processes are running already", Grant: "process.max_processes: more"}
+		d = tooMany
 	}
 	if !d.Allowed {
 		x.broker.deny(d)
 	}
 	return execwatch.Verdict{Allowed: d.Allowed, Reason: d.Reason}
 }
+
+// tooMany is what a process over the bound is denied with.
+var tooMany = grant.Decision{Reason: "process.max_processes are running already", Grant: "process.max_processes: more"}
 
 // entry decides about the unit's own program. What was hashed is what runs.
 func (x *execs) entry(e execwatch.Exec) execwatch.Verdict {

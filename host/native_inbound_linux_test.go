@@ -18,7 +18,7 @@ import (
 const unitVariable = "JOULEBOX_HOST_UNIT"
 
 // units are what it can be.
-var units = map[string]func() error{"serve": serveOne, "talk": talkToItself}
+var units = map[string]func() error{"serve": serveOne, "talk": talkToItself, "fork": forkAlone}
 
 func beUnit(name string) {
 	if err := units[name](); err != nil {
@@ -106,9 +106,9 @@ func self(t *testing.T, name string, c BrokerConfig) (Run, *Broker, lines) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { image.Close() })
-	network := c.Grants.Network
+	network, process := c.Grants.Network, c.Grants.Process
 	c.Grants = grant.Empty(grant.Compute{EnergyBudgetUJ: 1e9, CPUTimeMS: 30_000, MemoryBytes: 256 << 20})
-	c.Grants.Network = network
+	c.Grants.Network, c.Grants.Process = network, process
 	out := lines{make(chan string, 64)}
 	c.Args, c.Env, c.Stdout, c.Stderr = []string{program}, append(c.Env, unitVariable+"="+name), out, out
 	b, err := NewBroker(c)

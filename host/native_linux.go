@@ -178,6 +178,7 @@ func (r *nativeRun) notStarted(ctx context.Context, err error) error {
 // Used is the CPU time of the whole tree.
 func (r *nativeRun) Used() (time.Duration, error) {
 	u, err := r.cell.Usage()
+	r.job.Learner.count(r.cell)
 	if err == nil {
 		r.seen.Store(int64(u.CPU))
 	}

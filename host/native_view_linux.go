@@ -53,6 +53,10 @@ func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 		Limits: cell.Limits{Memory: j.Limits.Memory, CPUWeight: shareCPU, Processes: nativeTasks, OpenFiles: nativeHandles,
 			ReadIOPS: shareIOPS, WriteIOPS: shareIOPS, ReadBPS: shareBPS, WriteBPS: shareBPS},
 	}
+	if p := b.config.Grants.Process; p.Exec {
+		most := p.MaxProcesses
+		spec.Limits.Programs, spec.Crowded = &most, b.crowded
+	}
 	if c := b.config.Grants.Storage.Ceilings; c.MaxIOPS != nil {
 		spec.Limits.ReadIOPS, spec.Limits.WriteIOPS = min(*c.MaxIOPS, shareIOPS), min(*c.MaxIOPS, shareIOPS)
 	}
@@ -73,6 +77,12 @@ func (j Job) cellSpec() (spec cell.Spec, release func(), err error) {
 		spec.Env = mergeEnv([]string{"TMPDIR=/var/tmp"}, spec.Env)
 	}
 	return spec, release, nil
+}
+
+// crowded counts a process that wasn't made.
+func (b *Broker) crowded() {
+	b.deny(tooMany)
+	b.counts.execsDenied.Add(1)
 }
 
 // nativeDir is where the program begins: where the caller is, if it is shown there,

@@ -45,6 +45,12 @@ func (f *Filter) ArgLacks(call uintptr, arg uint32, bits uint32, otherwise uint3
 	f.calls.argLacks(call, arg, bits, otherwise)
 }
 
+// ArgHas allows a call when an argument has all of one set of bits and none of
+// another.
+func (f *Filter) ArgHas(call uintptr, arg, want, never, otherwise uint32) {
+	f.calls.argHas(call, arg, want, never, otherwise)
+}
+
 // ArgsLack allows a call unless an argument has any of the bits of want while
 // another has any of those of when.
 func (f *Filter) ArgsLack(call uintptr, arg, want, other, when uint32, otherwise uint32) {

@@ -162,6 +162,10 @@ func attack(name string) {
 		hog()
 	case "forks":
 		forkBomb()
+	case "fork alone":
+		forkAlone()
+	case "fork storm":
+		forkStorm()
 	case "reach":
 		reach(strings.Fields(os.Getenv("REACH")))
 	case "leaks":

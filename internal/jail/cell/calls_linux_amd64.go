@@ -25,6 +25,9 @@ func archFilter(f *jail.Filter, fileTypes []uint32) {
 	f.Masked(unix.SYS_MKNOD, 1, unix.S_IFMT, fileTypes, jail.Notify)
 }
 
+// archForks are the older calls that make processes.
+var archForks = []uintptr{unix.SYS_FORK, unix.SYS_VFORK}
+
 func archLendNothing(f *jail.Filter) {
 	for call, mode := range map[uintptr]uint32{unix.SYS_CHMOD: 1, unix.SYS_MKDIR: 1, unix.SYS_CREAT: 1} {
 		f.ArgLacks(call, mode, lends, jail.Fail(unix.EPERM))

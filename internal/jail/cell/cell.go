@@ -81,6 +81,10 @@ type Spec struct {
 	// Hold is called in this process with the process number of the cell's init, when
 	// the view is complete and nothing of the unit has run yet. An error ends the cell.
 	Hold func(pid int) error
+	// Crowded, if not nil, is told of each process that wasn't made for
+	// Limits.Programs; fork fails with EAGAIN. When it is bound, making one takes a
+	// little longer.
+	Crowded func()
 	// Unreachable, if not nil, says that the unit has no way out of its network, and is
 	// told where it tries to connect to; the call fails then. Sockets of its loopback and
 	// of its files aren't told. A connection takes a little longer.
@@ -159,12 +163,13 @@ type File struct {
 
 // Limits are what the kernel holds the tree to. Zero bounds nothing.
 type Limits struct {
-	Memory    uint64 // bytes, all processes together, with files in memory; swap included
-	Processes uint64 // processes and threads at once
-	CPUs      uint64 // thousandths of a processor
-	CPUWeight uint64 // share against others when all want more: 1 to 10000, 100 being theirs
-	OpenFiles uint64 // descriptors of a process
-	FileSize  uint64 // bytes of a file
+	Memory    uint64  // bytes, all processes together, with files in memory; swap included
+	Processes uint64  // processes and threads at once
+	Programs  *uint32 // processes beside the main one at once, threads not counted; nil bounds nothing. See Spec.Crowded
+	CPUs      uint64  // thousandths of a processor
+	CPUWeight uint64  // share against others when all want more: 1 to 10000, 100 being theirs
+	OpenFiles uint64  // descriptors of a process
+	FileSize  uint64  // bytes of a file
 
 	// Device I/O beneath the mounts and the root, a second, for each disk. What only
 	// touches memory isn't counted. Where control groups are of version 1 the kernel

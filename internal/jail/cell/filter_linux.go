@@ -24,8 +24,8 @@ const same = 0xffffffff
 // Outside says that the unit can write to what is others' too: then it makes
 // nothing that lends the caller's rights to whoever runs it. Gated says that
 // connections are made by the first process, nowhere that they are asked about,
-// observed that whatever names a file or address is.
-func callFilter(uid, gid uint32, outside, gated, nowhere, observed bool) []unix.SockFilter {
+// counted that new processes are, observed that whatever names a file or address is.
+func callFilter(uid, gid uint32, outside, gated, nowhere, counted, observed bool) []unix.SockFilter {
 	f := jail.NewFilter()
 	f.Answer(jail.Allow, slices.Concat(plainCalls, archCalls)...)
 	for _, list := range [][]probe{probedCalls, archProbed} {
@@ -61,6 +61,9 @@ func callFilter(uid, gid uint32, outside, gated, nowhere, observed bool) []unix.
 	}
 	if gated {
 		gate(f)
+	}
+	if counted {
+		count(f)
 	}
 	if nowhere {
 		f.Answer(jail.Notify, unix.SYS_CONNECT)

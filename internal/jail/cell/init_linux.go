@@ -58,6 +58,7 @@ type inner struct {
 	// questions is where the kernel asks about calls.
 	questions int
 	probes    probes
+	crowded   crowd
 }
 
 // needError says that a mechanism is missing.
@@ -100,6 +101,7 @@ func (i *inner) handOut() error {
 	}
 	defer unix.Close(main)
 	if i.order.Gated {
+		i.crowded.most = i.order.Most
 		go i.answer()
 		return i.link.send(kindStarted, nothing{}, main)
 	}
@@ -255,6 +257,9 @@ func (i *inner) start() error {
 	attr := &syscall.ProcAttr{Dir: i.order.Dir, Env: i.order.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	if i.order.Terminal != nil {
 		attr.Sys.Setctty, attr.Sys.Ctty = true, terminalStream(i.order.Streams)
+	}
+	if i.order.Counted {
+		i.beginFork()
 	}
 	if i.main, err = syscall.ForkExec(i.order.Path, i.order.Argv, attr); err != nil {
 		return &os.PathError{Op: "exec", Path: i.order.Path, Err: err}

@@ -60,6 +60,10 @@ func (c *Cell) answer() {
 				c.observe(int(fd), n)
 				return true
 			}
+			if c.spec.Limits.Programs != nil && forks(n) {
+				c.answerFork(int(fd), n)
+				return true
+			}
 			if c.spec.Unreachable != nil && n.nr == unix.SYS_CONNECT {
 				c.connectNowhere(int(fd), n)
 				return true
@@ -90,12 +94,28 @@ func (i *inner) answer() {
 			i.connect(n)
 			continue
 		}
+		if i.order.Counted && forks(n) {
+			i.answerFork(n)
+			continue
+		}
 		if name := probeName(int(n.nr)); i.probes.add(name) {
 			w := word(name)
 			_ = i.link.send(kindProbe, &w)
 		}
 		i.reply(n, unix.EPERM)
 	}
+}
+
+// beginFork lets the thread that is about to start the unit do it: nobody answers
+// yet.
+func (i *inner) beginFork() {
+	go func() {
+		mustDropThread()
+		var n notice
+		for seccompIoctl(i.questions, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) == unix.EINTR {
+		}
+		goOn(i.questions, n)
+	}()
 }
 
 // reply answers with an error, or with success.

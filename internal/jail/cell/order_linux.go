@@ -46,6 +46,9 @@ type order struct {
 	Limits     Limits
 	Gated      bool
 	Nowhere    bool // what can't be reached is told
+	Counted    bool // processes are, up to Most beside the main one
+	Most       uint32
+	Group      int // the directory of a control group that the first process counts in, or -1
 	Filter     []unix.SockFilter
 	Join       []int // control groups' files that the unit's first thread writes itself to
 }
@@ -69,12 +72,14 @@ func (o *order) fields(c *codec) {
 	c.text(&o.Hostname)
 	c.bytes(&o.Network)
 	c.bytes(&o.Exec)
-	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec, &o.Gated, &o.Nowhere} {
+	for _, b := range []*bool{&o.Writable, &o.HasNetwork, &o.HasExec, &o.Hold, &o.NoExec, &o.Gated, &o.Nowhere, &o.Counted} {
 		c.bool(b)
 	}
 	for _, n := range []*uint64{&o.Limits.Memory, &o.Limits.OpenFiles, &o.Limits.FileSize} { // the rest isn't init's
 		c.u64(n)
 	}
+	number(c, &o.Most)
+	number(c, &o.Group)
 	list(c, &o.Filter, statement)
 	list(c, &o.Join, number[int])
 }
@@ -172,10 +177,13 @@ func (s *Spec) order(h *handing) (*order, error) {
 		Path: s.Path, Argv: s.Argv, Env: s.Env, Dir: s.Dir, Terminal: s.Terminal, Files: s.Files, Hidden: s.Hidden,
 		UID: s.UID, GID: s.GID, Hostname: s.Hostname, Network: s.Network, Exec: s.Exec, HasNetwork: s.Network != nil,
 		HasExec: s.Exec != nil, Hold: s.Hold != nil, NoExec: s.NoExec, Limits: s.Limits, Writable: s.Root.Writable,
-		Nowhere: s.Unreachable != nil,
+		Nowhere: s.Unreachable != nil, Group: -1,
 	}
 	if o.Hostname == "" {
 		o.Hostname = defaultHostname
+	}
+	if s.Limits.Programs != nil {
+		o.Counted, o.Most = true, *s.Limits.Programs
 	}
 	if o.Dir == "" {
 		o.Dir = "/"

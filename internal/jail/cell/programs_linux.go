@@ -5,22 +5,19 @@ package cell
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 )
 
 // Programs is how many processes there are, threads not counted, the main one among
 // them. The cell's own first process isn't one of the unit's.
 func (c *Cell) Programs() (int, error) {
+	list, err := c.programs()
+	return len(list), err
+}
+
+func (c *Cell) programs() ([]string, error) {
 	b, err := os.ReadFile(c.groups.has[controlTime] + "/cgroup.procs")
 	if err != nil {
-		return 0, fmt.Errorf("cell: %w", err)
+		return nil, fmt.Errorf("cell: %w", err)
 	}
-	first, n := strconv.Itoa(c.process.Pid), 0
-	for _, pid := range strings.Fields(string(b)) {
-		if pid != first {
-			n++
-		}
-	}
-	return n, nil
+	return others(b, c.process.Pid), nil
 }

@@ -35,6 +35,7 @@ type Cell struct {
 	// questions is where the kernel asks about calls; nil if the first process is
 	// asked.
 	questions *os.File
+	crowded   crowd // of whoever reads them
 
 	mu      sync.Mutex
 	killed  string
@@ -97,7 +98,7 @@ func isExec(err error) bool {
 
 // become makes a first process a cell.
 func (f *first) become(s *Spec, o *order, h *handing) (*Cell, error) {
-	c := &Cell{spec: s, done: make(chan struct{}), groups: f.groups, process: f.process, link: link{fd: f.socket}}
+	c := &Cell{spec: s, done: make(chan struct{}), crowded: crowd{most: o.Most}, groups: f.groups, process: f.process, link: link{fd: f.socket}}
 	if err := c.begin(o, h); err != nil {
 		_ = c.process.Kill()
 		return nil, errors.Join(err, c.clean())
@@ -117,9 +118,17 @@ func (c *Cell) begin(o *order, h *handing) error {
 	with := handing{files: slices.Clone(h.files)}
 	version, _ := landlockVersion() // the first process complains
 	o.Gated = o.gated(version) && c.spec.Observe == nil
-	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated, o.Nowhere, c.spec.Observe != nil), nil
+	o.Filter, o.Join = callFilter(o.UID, o.GID, o.outside(), o.Gated, o.Nowhere, o.Counted, c.spec.Observe != nil), nil
 	for _, f := range c.groups.join {
 		o.Join = append(o.Join, with.add(f))
+	}
+	if o.Counted && o.Gated {
+		dir, err := os.OpenFile(c.groups.has[controlTime], unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return fmt.Errorf("cell: %w", err)
+		}
+		defer dir.Close()
+		o.Group = with.add(dir)
 	}
 	if err := c.link.send(kindOrder, o, with.fds()...); err != nil {
 		return fmt.Errorf("cell: %w", c.whyGone(err))
@@ -236,6 +245,9 @@ func (c *Cell) told(k kind, body []byte) error {
 			return fmt.Errorf("cell: %w", err)
 		}
 		c.probes.add(string(name))
+		return nil
+	case kindCrowded:
+		c.crowd()
 		return nil
 	case kindNowhere:
 		var at word

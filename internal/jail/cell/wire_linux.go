@@ -26,6 +26,7 @@ const (
 	kindProbe                   // from init: what was tried
 	kindEnd                     // from init: how the main process ended
 	kindFault                   // from init: why there is no cell
+	kindCrowded                 // from init: a process wasn't made
 	kindNowhere                 // from init: an address that can't be reached
 )
 
